@@ -252,8 +252,3 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return products with the landmarks' mean subtracted on both sides (Schoelkopf et al. 1998, appendix A)."""
         means = self._column_means
         return np.asarray(kernel - means[None, :] - kernel.mean(axis=1, keepdims=True) + means.mean())
-
-
-def warm_up() -> None:
-    """Compile the kernels, or load them from numba's cache, so that timed runs do not."""
-    L1HashKPCA(1, n_hashes=1, random_state=0).fit(np.eye(3))

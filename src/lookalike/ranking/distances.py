@@ -65,12 +65,6 @@ def pair_distances(vectors: NDArray[np.floating], pairs: pd.DataFrame, distance:
     return result
 
 
-def warm_up() -> None:
-    """Compile every kernel, so that the jobs that follow find them in the cache."""
-    for name in DISTANCES:
-        distances_of_rows(np.zeros((1, 2)), [0], [0], name)
-
-
 @njit(cache=True, nogil=True, fastmath=_REGROUPED)
 def sums(name: int, rows: Floats, left: Longs, right: Longs, result: Floats) -> None:
     """Write the sums of |a - b| (name 0), of (a - b)^2, with their root (1), and of (a - b)^2 / (|a| + |b|) (2)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,11 +12,10 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.images import load_rgb
-from lookalike.core.machine import processor_name
 from lookalike.core.progress import counted, progress_lines
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.describers import Describer, describe_files, make_describer
-from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_distances, warm_up
+from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_distances
 from lookalike.studies.finegrained.files import SystemResult
 
 Settings = Mapping[str, Any]
@@ -42,7 +40,6 @@ def describe_system(
     Of several `choices` of settings, the first of those that order most of the `ratings` rightly is taken.
     """
     usable = [path for path in (paths[row] for row in _draw(fit_rows, FIT_IMAGES, seed, system)) if path is not None]
-    warm_up()
 
     def fitted(settings: Settings) -> Describer:
         """Make a describer, and learn its codebook."""
@@ -56,40 +53,23 @@ def describe_system(
             describer.fit(images, integer_seed(seed, "finegrained", system, "codebook"))
         return describer
 
-    start = time.perf_counter()
     tried = _measured(choices, fitted, paths, ratings) if len(choices) > 1 and len(ratings) else []
     settings = choices[max(range(len(tried)), key=lambda place: tried[place]["precision"], default=0)]
     describer = fitted(settings)
     distance = pair_distance(describer, settings)
-    fit_seconds = time.perf_counter() - start
-    n_fit_images = len(usable) if describer.needs_fit else 0
-    print(f"{system}: learned from {n_fit_images} images in {fit_seconds:.1f} s")
     progress = progress_lines(f"{system}: images described")
-    vectors, seconds = describe_files(describer, paths, n_threads=n_threads, progress=progress)
-    n_images = sum(path is not None for path in paths)
-    speed = n_images / max(seconds, 1e-9)
-    print(f"{system}: {n_images} images in {seconds:.1f} s, {speed:.1f} a second")
-    start = time.perf_counter()
-    distances = pair_distances(vectors, pairs, distance)
+    vectors, _ = describe_files(describer, paths, n_threads=n_threads, progress=progress)
     fit = {
         "system": system,
-        "seconds": fit_seconds + seconds,
-        "fit_seconds": fit_seconds,
-        "describe_seconds": seconds,
-        "distance_seconds": time.perf_counter() - start,
-        "images_per_second": speed,
-        "n_threads": n_threads,
         "dimensions": vectors.shape[1],
         "distance": distance,
         "settings": describer.settings(),
         "tried": tried,
         "codebook_from": codebook_from if describer.needs_fit else "",
-        "n_fit_images": n_fit_images,
-        "n_images": n_images,
-        "n_pairs": len(pairs),
-        "processor": processor_name(),
+        "n_fit_images": len(usable) if describer.needs_fit else 0,
+        "n_images": sum(path is not None for path in paths),
     }
-    return SystemResult(vectors, distances, fit)
+    return SystemResult(vectors, pair_distances(vectors, pairs, distance), fit)
 
 
 def without_distance(settings: Settings) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class SystemResult(NamedTuple):
     distances: Floats
     """Aligned with the pairs, shape (n_pairs,); smaller is more similar."""
     fit: dict[str, Any]
-    """JSON values: ``seconds``, ``settings``, sizes, ``processor``, ..."""
+    """JSON values: ``system``, ``settings``, sizes, ..."""
     relevance: RelevanceData | None = None
     """Of the training images, where the system makes that."""
 

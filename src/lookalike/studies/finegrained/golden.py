@@ -9,7 +9,6 @@ training images there are no categories to learn embeddings from, and 24 compone
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -20,11 +19,8 @@ import pandas as pd
 
 from lookalike.core.arrays import Integers
 from lookalike.core.errors import LookalikeError
-from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
-from lookalike.learners import relevance_triplets
-from lookalike.ranking import distances as pair_distances
 from lookalike.studies.finegrained import golden_feature, training
 from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.golden_feature import Component, Learned, component_distances, embed_categories
@@ -105,10 +101,6 @@ def golden_system(
         relevance = training.with_vectors(relevance, usable)
         if len(np.unique(relevance.category)) < 2:
             raise LookalikeError("embeddings need training images of two categories at least: put more in place")
-    golden_feature.warm_up()
-    relevance_triplets.warm_up()
-    pair_distances.warm_up()
-    start = time.perf_counter()
     if rated:
         folds = _rated_folds(ratings, relevance, settings.folds, seed)
     elif relevance is not None:
@@ -120,10 +112,8 @@ def golden_system(
     learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings.C)
     l1_weights = _l1_weights(measured, features, learned_from, settings.C)
     components = _components(features, relevance, learned_from, np.flatnonzero(usable), n_principal, seed)
-    fit_seconds = time.perf_counter() - start
     used = np.flatnonzero(learned.weights)
-    print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components, {fit_seconds:.1f} s")
-    start = time.perf_counter()
+    print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components")
 
     def distances_of(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
         table = component_distances([components[i] for i in used], first, second)
@@ -135,8 +125,6 @@ def golden_system(
     mixed = {"distances": DISTANCES, "annotation_components": n_principal}
     fit = {
         "system": "golden-features",
-        "seconds": fit_seconds,
-        "distance_seconds": time.perf_counter() - start,
         "distance": "weighted sum",
         "dimensions": len(components),
         "settings": mixed | training.recorded(settings, sampling),
@@ -151,8 +139,6 @@ def golden_system(
         "learned_from": "ratings" if rated else "training relevance",
         "n_triplets": sum(map(len, measured.nearer)),
         "n_fit_images": 0 if relevance is None else relevance.n_images,
-        "n_pairs": len(pairs),
-        "processor": processor_name(),
     }
     own_relevance = golden_relevance(relevance, distances_of) if rated and relevance is not None else None
     return SystemResult(None, distances.astype(np.float32), fit, own_relevance)

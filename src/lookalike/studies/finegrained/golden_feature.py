@@ -173,8 +173,3 @@ def distance_scales(distances: Floats) -> Floats:
     """Return the medians of columns, which distances are divided by; where one is 0 the mean, or else 1."""
     medians, means = np.median(distances, axis=0), distances.mean(axis=0)
     return np.where(medians > 0, medians, np.where(means > 0, means, 1.0))
-
-
-def warm_up() -> None:
-    """Compile the kernel, or load it from numba's cache, so that timed runs do not."""
-    learn_weights([[1.0]], 1.0, seed=0, most_passes=1)

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.arrays import Doubles
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
 from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Ranking, Tile
 from lookalike.exhibits.neighbours import (
@@ -55,8 +54,6 @@ START = "start/"
 SHARE = "colour_share"
 """Column of the share of a filter's energy that differs between red, green and blue."""
 FILTERS_IN_A_ROW = 8
-PATTERN = 0.5
-"""Correlation of neighbouring weights below which a filter shows more noise than pattern."""
 
 
 @exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("results",), shows=())
@@ -102,9 +99,21 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
         tiles = [Tile(image) for image in filter_images(filters[str(path)][own["filter"].to_numpy()])]
         parts = [tuple(tiles[first : first + FILTERS_IN_A_ROW]) for first in range(0, len(tiles), FILTERS_IN_A_ROW)]
         height, width = filters[str(path)].shape[1:3]
-        titles += [f"{PATH_TITLES.get(str(path), str(path))}\n{width} x {height} pixels", *[""] * (len(parts) - 1)]
+        titles += [f"{PATH_TITLES[str(path)]}\n{width} x {height} pixels", *[""] * (len(parts) - 1)]
         rows += parts
-    return Gallery(frame, tuple(rows), tuple(titles), notes=_filter_notes(frame), tile=0.5)
+    medians = frame.groupby("path", sort=False)[[SHARE, "like_start"]].median()
+    about = (
+        f"{PATH_TITLES[str(path)]} {100 * median[SHARE]:.0f}% and {median['like_start']:.2f}"
+        for path, median in medians.iterrows()
+    )
+    notes = (
+        "Each filter has a scale of its own: mid-grey is a weight of 0, and its largest weight is as bright or as dark "
+        "as can be. They are ordered by their colour share: the share of their energy that differs between red, green "
+        "and blue (67% if the three are independent).",
+        "Median colour share, and median correlation of a filter with itself before the training by ranking: "
+        f"{', '.join(about)}.",
+    )
+    return Gallery(frame, tuple(rows), tuple(titles), notes=notes, tile=0.5)
 
 
 @exhibit(
@@ -128,7 +137,14 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
     frame["search_noise"] = noise.where(frame["label"] != "", None)
     rows = tuple(starmap(partial(_example_row, study, frame), product(chosen.to_dict("records"), COMPARED)))
     titles = tuple(study.title_of(system) for system in COMPARED) * len(chosen)
-    return Gallery(frame, rows, titles, heads=("query",), notes=_example_notes(study, frame), tile=0.9)
+    before, _, after = titles[:3]
+    rule = (
+        f"A rule chose the queries: those that gain the most from {before} to {after} in the share of triplets ordered "
+        "rightly, and the one that loses the most, each of another text query if there are enough. Beneath each query "
+        "stand both shares."
+    )
+    notes = [rule, *study.not_run_notes([system for system in COMPARED if system not in set(frame["system"])])]
+    return Gallery(frame, rows, titles, heads=("query",), notes=tuple(notes), tile=0.9)
 
 
 @exhibit(
@@ -197,15 +213,13 @@ def _in_lines(text_query: str) -> str:
 def filters_of(path: Path) -> pd.DataFrame:
     """Describe the first filters of all paths of one training of DeepRanking, in the order of Figure 5."""
     filters = dict(np.load(path))
-    paths = [name for name in filters if not name.startswith(START)]
-    names = [*(name for name in PATH_TITLES if name in paths), *(name for name in paths if name not in PATH_TITLES)]
+    names = [name for name in PATH_TITLES if name in filters]
     return pd.concat([filter_records(name, filters[name], filters.get(START + name)) for name in names])
 
 
 def started_from(path: Path) -> pd.DataFrame:
     """Describe the filters before that training: a classifier's of the ConvNet path, and random ones of the others."""
-    filters = dict(np.load(path))
-    starts = {name.removeprefix(START): values for name, values in filters.items() if name.startswith(START)}
+    starts = {name.removeprefix(START): values for name, values in np.load(path).items() if name.startswith(START)}
     return pd.concat([filter_records(name, values, None) for name, values in starts.items()])
 
 
@@ -217,59 +231,18 @@ def filter_records(path: str, filters: Floats, start: Floats | None) -> pd.DataF
     shares = np.clip(1 - grey / np.where(energy > 0, energy, 1), 0, 1)
     shares[energy == 0] = 0
     order = np.argsort(-shares, kind="stable")
-    flat = filters[order].reshape(len(filters), -1)
-    alike = np.full(len(flat), np.nan)
+    alike = np.full(len(filters), np.nan)
     if start is not None:
-        before = start[order].reshape(flat.shape)
-        alike = np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(before, flat, strict=True)])
-    wide = flat.astype(np.float64)
-    columns = {
-        "place": np.arange(1, len(flat) + 1),
-        "filter": order,
-        "norm": [float(np.linalg.norm(weights)) for weights in wide],
-        "smallest": wide.min(axis=1),
-        "largest": wide.max(axis=1),
-        SHARE: shares[order],
-        "like_start": alike,
-        "like_neighbours": [neighbours_alike(weights) for weights in filters[order].astype(np.float64)],
-    }
-    return pd.DataFrame({"path": path, **columns})
-
-
-def neighbours_alike(weights: Doubles) -> float:
-    """Return the correlation of a filter's weights with those below and beside them; 0 of one that is all alike."""
-    first = np.concatenate([weights[:-1].ravel(), weights[:, :-1].ravel()])
-    second = np.concatenate([weights[1:].ravel(), weights[:, 1:].ravel()])
-    return float(np.corrcoef(first, second)[0, 1]) if first.std() > 0 and second.std() > 0 else 0.0
+        pairs = zip(start[order], filters[order], strict=True)
+        alike = np.array([np.corrcoef(before.ravel(), after.ravel())[0, 1] for before, after in pairs])
+    places = np.arange(1, len(filters) + 1)
+    return pd.DataFrame({"path": path, "place": places, "filter": order, SHARE: shares[order], "like_start": alike})
 
 
 def filter_images(filters: Floats) -> npt.NDArray[np.uint8]:
     """Return filters as pixels: grey is a weight of 0, the largest absolute one as bright or as dark as can be."""
     largest = np.abs(filters).max(axis=(1, 2, 3), keepdims=True)
     return np.asarray(np.rint(255 * (0.5 + filters / (2 * np.where(largest > 0, largest, 1)))), dtype=np.uint8)
-
-
-def _filter_notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Say how weights became colours, how colourful filters are, and how like those before training."""
-    medians = frame.groupby("path", sort=False)[[SHARE, "like_start", "like_neighbours"]].median()
-    medians.index = [PATH_TITLES.get(str(path), str(path)) for path in medians.index]
-    colours = ", ".join(f"{path} {100 * share:.0f}%" for path, share in medians[SHARE].items())
-    notes = [
-        "Each filter has a scale of its own: mid-grey is a weight of 0, and its largest weight is as bright or as dark "
-        "as can be.",
-        "Filters are ordered by their colour share: the share of their energy that differs between red, green and blue "
-        f"(67% if the three are independent). The medians are {colours}.",
-    ]
-    noisy = medians.index[medians["like_neighbours"] < PATTERN]
-    smooth = ", ".join(f"{path} {value:.2f}" for path, value in medians["like_neighbours"].items())
-    notes.append(
-        f"Median correlation of neighbouring weights, 0 of noise and 1 of a plain surface: {smooth}."
-        + "".join(f" The rows of {path} show little but noise." for path in noisy)
-    )
-    alike = ", ".join(f"{path} {value:.2f}" for path, value in medians["like_start"].dropna().items())
-    if alike:
-        notes.append(f"Median correlation of a filter with itself before the training by ranking: {alike}.")
-    return tuple(notes)
 
 
 def distances_of(study: FinegrainedStudy, systems: Sequence[str] | None = None) -> dict[str, Floats]:
@@ -335,45 +308,12 @@ def _example_row(
     return (Tile(None, f"{query['chosen_as']}\n{class_name(str(query['text_query']))}\n{share}"), *tiles)
 
 
-def _example_notes(study: FinegrainedStudy, frame: pd.DataFrame) -> tuple[str, ...]:
-    """Say by which rule queries were chosen, and how much is search noise."""
-    before, _, after = (study.title_of(system) for system in COMPARED)
-    notes = [
-        f"A rule chose the queries: those that gain the most from {before} to {after} in the share of triplets ordered "
-        "rightly, and the one that loses the most, each of another text query if there are enough. Beneath each query "
-        "stand both shares."
-    ]
-    notes += study.not_run_notes([system for system in COMPARED if system not in set(frame["system"])])
-    known = frame[frame["search_noise"].notna()]
-    if len(known) < len(frame):
-        notes.append("Search noise is not marked among images whose category is not known.")
-    if len(known):
-        ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), pooled_queries(study), N_RESULTS)
-        labels = ranked["image_id"].map({image: label for image, (_, label) in study.images.items()})
-        picked, every = (
-            ", ".join(f"{study.title_of(system)} {noise[systems == system].mean():.0%}" for system in systems.unique())
-            for noise, systems in (
-                (known["search_noise"].astype(float), known["system"]),
-                (labels != ranked["text_query"], ranked["system"]),
-            )
-        )
-        notes.append(
-            f"Search noise is an image of another category: {picked} of the images shown, whose queries were chosen by "
-            f"their gain; of the first {N_RESULTS} of all queries {every}."
-        )
-    return tuple(notes)
-
-
-def pooled_queries(study: FinegrainedStudy) -> pd.DataFrame:
-    """Return every query that has a pool, in order."""
-    pairs = study.table("pairs")
-    return pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
-
-
 def _shares(study: FinegrainedStudy, before: str, after: str) -> pd.DataFrame:
     """Return every query that has a pool, in order, with the shares of its triplets that both systems have right."""
+    pairs = study.table("pairs")
+    pooled = pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
     shares = query_shares(study.table("outcomes"), study.table("triplets"), after, before)
-    return pooled_queries(study).merge(shares, on=KEYS, how="left").reset_index(drop=True)
+    return pooled.merge(shares, on=KEYS, how="left").reset_index(drop=True)
 
 
 def _entry(

@@ -5,7 +5,6 @@ They learn from the relevance of training images alone, and never see rated eval
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,11 +14,10 @@ import pandas as pd
 
 from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
-from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.data.relevance import RelevanceData
 from lookalike.features import l1_hash
-from lookalike.learners import oasis, relevance_triplets
+from lookalike.learners import oasis
 from lookalike.ranking.distances import pair_distances
 from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
@@ -51,8 +49,6 @@ def l1hashkpca_system(
     learned_from = np.intersect1d(np.asarray(fit_rows, dtype=np.int64), np.flatnonzero(usable))
     if len(learned_from) < 2:
         raise LookalikeError("L1HashKPCA needs two images at least to learn its directions: give more training images")
-    l1_hash.warm_up()
-    start = time.perf_counter()
     model = l1_hash.L1HashKPCA(**dict(settings), random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
     signed = {name for name, vectors in named.items() if any((vectors[rows] < 0).any() for rows in blocks)}
 
@@ -65,9 +61,7 @@ def l1hashkpca_system(
         learned_from = np.sort(random.choice(learned_from, settings.n_landmarks, replace=False))
     landmark_rows = joined(learned_from)
     model.fit(landmark_rows)
-    fit_seconds = time.perf_counter() - start
-    print(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images, {fit_seconds:.1f} s")
-    start = time.perf_counter()
+    print(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images")
     vectors = np.full((len(usable), model.n_components_), np.nan, dtype=np.float32)
     others = np.setdiff1d(np.flatnonzero(usable), learned_from)
     for block in training.blocks_of(len(others)):
@@ -75,12 +69,8 @@ def l1hashkpca_system(
             vectors[others[block]] = model.transform(joined(others[block]))
     # as if they were not among the directions: OASIS learns from these, and is judged by those of other images
     vectors[learned_from] = model.held_out_vectors_
-    seconds = time.perf_counter() - start
     fit = {
         "system": "l1hashkpca",
-        "seconds": fit_seconds + seconds,
-        "fit_seconds": fit_seconds,
-        "images_per_second": len(others) / max(seconds, 1e-9) if len(others) else None,
         "dimensions": model.n_components_,
         "distance": "l2",
         "settings": dict(settings),
@@ -89,8 +79,6 @@ def l1hashkpca_system(
         "codebook_from": codebook_from,
         "n_fit_images": len(model.landmarks_),
         "n_images": int(usable.sum()),
-        "n_pairs": len(pairs),
-        "processor": processor_name(),
     }
     return SystemResult(vectors, pair_distances(vectors, pairs, "l2"), fit)
 
@@ -114,10 +102,6 @@ def oasis_system(
     """
     seed = seed if repeat == 1 else integer_seed(seed, "finegrained", system, repeat)
     relevance = training.with_vectors(relevance, np.asarray(np.isfinite(vectors).all(axis=1)))
-    # compiles kernels of float32 alone, which vectors are
-    oasis.OASIS().fit_triplets(np.eye(3), [[0, 1, 2]])
-    relevance_triplets.warm_up()
-    start = time.perf_counter()
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
     rows, outside = in_span(centred_units(vectors, relevance.image_id), relevance.image_id)
     kept, held_out = _held_out(relevance, seed, system, held_out_images)
@@ -128,17 +112,13 @@ def oasis_system(
     triplets = training.draw_triplets(relevance, n_steps, sampling, stream)
     ids = relevance.image_id
     model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], training.local_rows(triplets, ids))
-    fit_seconds = time.perf_counter() - start
-    start = time.perf_counter()
     asked = pairs["query"].to_numpy(), pairs["candidate"].to_numpy()
     distances = -(pair_similarities(rows, model, *asked) + pair_similarities(outside, None, *asked))
-    print(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates, {fit_seconds:.1f} s")
+    print(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates")
     validation = {"validation_share": VALIDATION_SHARE, "n_validation_triplets": n_validation}
     fit = {
         "system": system,
         "repeat": repeat,
-        "seconds": fit_seconds,
-        "distance_seconds": time.perf_counter() - start,
         "dimensions": vectors.shape[1],
         "distance": "-similarity",
         "codebook_from": "training relevance",
@@ -149,9 +129,6 @@ def oasis_system(
         "n_triplets": n_steps,
         "validation": choice,
         "n_fit_images": len(ids),
-        "n_images": int(np.isfinite(rows).all(axis=1).sum()),
-        "n_pairs": len(pairs),
-        "processor": processor_name(),
     }
     return SystemResult(None, distances, fit)
 

@@ -27,8 +27,6 @@ N_BUFFERS, CAPACITY = 4, 7
 DRAWS = 3000
 """Steps among which one is looked for that shows all there is to see."""
 NEW, GONE = Mark("", GREEN, "-", "new image"), Mark("✗", GREY, ":", "lowest key, makes room")
-COLUMNS = ["role", "category", "place", "image_id", "file", "key", "total_relevance"]
-"""Columns of the CSV."""
 SETTINGS = ("weighted", "positive_threshold", "margin", "tries")
 """Settings of the study's sampler that hold in the drawing too."""
 
@@ -48,11 +46,6 @@ class Step(NamedTuple):
     triplet: tuple[int, ...]
     buffers: dict[int, npt.NDArray[np.int32]]
     """Category to the images that triplets are drawn from."""
-
-    @property
-    def place(self) -> int:
-        """Place of the arriving image among those that are kept."""
-        return int(np.flatnonzero(self.kept == self.arriving)[-1])
 
 
 class DrawnImage(NamedTuple):
@@ -88,26 +81,20 @@ def sampler(study: FinegrainedStudy) -> Gallery:
     if step is None:
         return nothing("image_id", "the categories are too small for buffers that let anything go")
     rows = rows_of(step, relevance)
-    frame = pd.DataFrame([_record(image, study, relevance) for row in rows.values() for image in row], columns=COLUMNS)
+    records = [_record(image, study, relevance) for row in rows.values() for image in row]
     tiles = tuple(tuple(_tile(image, study, relevance) for image in row) for row in rows.values())
-    return Gallery(frame, tiles, tuple(rows), notes=_notes(step, study), tile=0.85)
-
-
-def _notes(step: Step, study: FinegrainedStudy) -> tuple[str, ...]:
-    """Say how to read it, and what is smaller than in the study."""
-    sampling = study.sampling
-    capacity, without = sampling.capacity, "all training images at hand instead of buffers"
-    size = f"buffers of {capacity:,} images" if capacity else without
-    percent = f" and {100 * sampling.out_of_class:.0f}% out-of-class negatives"
-    n = max(map(len, step.buffers.values()))
-    return (
+    sampling, n = study.sampling, max(map(len, step.buffers.values()))
+    without = "all training images at hand instead of buffers"
+    size = f"buffers of {sampling.capacity:,} images" if sampling.capacity else without
+    notes = (
         "A new image gets the key log(u) / r: u is random between 0 and 1, r is the total relevance of the image. The "
-        f"images with the largest keys are kept for the next pass. Here {_number(step.keys[step.place])} is large "
-        f"enough, and the image with the lowest key, {_number(step.pushed_key)}, makes room.",
+        "images with the largest keys are kept for the next pass: here the image with the lowest key, "
+        f"{_number(step.pushed_key)}, makes room.",
         "Query and positive come from one buffer. The negative, here out-of-class, comes from another.",
         f"This is a real step of the sampler, with buffers of {n} images so that they can be shown. The study itself "
-        f"has {size}{percent}.",
+        f"has {size} and {100 * sampling.out_of_class:.0f}% out-of-class negatives.",
     )
+    return Gallery(pd.DataFrame(records), tiles, tuple(rows), notes=notes, tile=0.85)
 
 
 def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -> Step | None:
@@ -166,12 +153,13 @@ def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[DrawnImage]]
     wanted = [int(relevance.category[row]) for row in (query, negative)]
     others = sorted(code for code, rows in step.buffers.items() if len(rows) and code not in wanted)
     kept = [
-        DrawnImage("kept", row, NEW if place == step.place else None, place + 1, key)
-        for place, (row, key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True))
+        DrawnImage("kept", row, NEW if row == step.arriving else None, place, key)
+        for place, (row, key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True), start=1)
     ]
     gone = DrawnImage("pushed out", step.pushed_out, GONE, key=step.pushed_key)
-    new = DrawnImage("arriving", step.arriving, NEW, key=float(step.keys[step.place]))
-    rows = {f"new image: {name(step.category)}": [new], "kept so far, by key": [*kept, gone]}
+    arrived = [image for image in kept if image.row == step.arriving][-1]
+    new = arrived._replace(role="arriving", place=0)
+    rows = {f"new image: {name(step.category)}": [new], "kept, by key": [*kept, gone]}
     # the buffer of the new image's category stands beneath what is being filled for it
     for code in list(dict.fromkeys((step.category, *wanted, *others)))[:N_BUFFERS]:
         buffer = enumerate(step.buffers[code].tolist(), start=1)
@@ -179,11 +167,18 @@ def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[DrawnImage]]
     return rows | {"triplet": [DrawnImage(mark.meaning, row, mark) for row, mark in marks.items()]}
 
 
-def _record(image: DrawnImage, study: FinegrainedStudy, relevance: RelevanceData) -> tuple[object, ...]:
+def _record(image: DrawnImage, study: FinegrainedStudy, relevance: RelevanceData) -> dict[str, object]:
     """Return an image's row of the CSV."""
-    image_id, category = int(relevance.image_id[image.row]), relevance.category_names[relevance.category[image.row]]
-    file, total = study.images[image_id][0], float(relevance.total[image.row])
-    return image.role, str(category), image.place, image_id, file, image.key, total
+    image_id = int(relevance.image_id[image.row])
+    return {
+        "role": image.role,
+        "category": str(relevance.category_names[relevance.category[image.row]]),
+        "place": image.place,
+        "image_id": image_id,
+        "file": study.images[image_id][0],
+        "key": image.key,
+        "total_relevance": float(relevance.total[image.row]),
+    }
 
 
 def _tile(image: DrawnImage, study: FinegrainedStudy, relevance: RelevanceData) -> Tile:

@@ -166,9 +166,9 @@ def query_precision(study: HumanStudy) -> Figure:
     ends = {"low": table["raters"] - table["error"], "high": table["raters"] + table["error"]}
     parts = {OASIS: table.assign(precision=table[OASIS]), "human": table.assign(precision=table["raters"], **ends)}
     frame = pd.concat(parts, names=["series"]).reset_index("series")
-    shown = ["series", "query", "order", "precision", "low", "high", "lowest", "highest"]
+    columns = ["series", "query", "order", "precision", "low", "high", "lowest", "highest"]
     frame.loc[frame["series"] == OASIS, ["lowest", "highest"]] = math.nan
-    frame, cells, look, title = frame[shown], None, LOOKS[OASIS], study.title_of(OASIS)
+    frame, cells, look, title = frame[columns], None, LOOKS[OASIS], study.title_of(OASIS)
     series = [Series(title, {"series": OASIS}, "order", "precision", look, each=True)]
     if table["raters"].notna().any():
         at = {"series": "human"}, "order", "precision"

@@ -363,7 +363,7 @@ def test_a_hand_crafted_feature_is_described_and_measured(tmp_path):
     assert np.isnan(result.vectors[2]).all()
     expected = np.abs(result.vectors[[0, 1, 0]] - result.vectors[[1, 3, 0]]).sum(axis=1)
     np.testing.assert_allclose(result.distances, expected, atol=1e-6)
-    text = {"n_fit_images": 3, "n_images": 5, "codebook_from": "some", "n_pairs": 3}
+    text = {"n_fit_images": 3, "n_images": 5, "codebook_from": "some"}
     assert {name: result.fit[name] for name in text} == text
     assert result.fit["settings"]["n_words"] == 5
     json.dumps(result.fit, allow_nan=False)
