@@ -102,7 +102,7 @@ for studied_dataset, study in FINEGRAINED.items():
             vectors=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("vectors.npy", SINGLE),
             networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json", SINGLE),
         output:
-            study.network_files(OASIS_ON_TOP),
+            study.written_files(OASIS_ON_TOP),
         log:
             f"{LOGS}/learn_oasis_on_network.log",
         wildcard_constraints:
@@ -126,7 +126,7 @@ for studied_dataset, study in FINEGRAINED.items():
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
-            study.network_files(CONVNET),
+            study.written_files(CONVNET),
             pixels=f"{RESULTS}/pixels.npy",
         log:
             f"{LOGS}/networks/convnet.log",
@@ -182,7 +182,7 @@ for studied_dataset, study in FINEGRAINED.items():
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
-            study.network_files(EMBEDDING_ON_TOP),
+            study.written_files(EMBEDDING_ON_TOP),
         log:
             f"{LOGS}/networks/linear_embedding.log",
         wildcard_constraints:
@@ -202,9 +202,9 @@ rule score_triplets:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
-        distances=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("distances.npy"),
-        fits=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json"),
-        curves=lambda wildcards: FINEGRAINED[wildcards.dataset].curve_files(),
+        distances=lambda wildcards: FINEGRAINED[wildcards.dataset].measured_files("distances.npy"),
+        fits=lambda wildcards: FINEGRAINED[wildcards.dataset].measured_files("fit.json"),
+        curves=lambda wildcards: FINEGRAINED[wildcards.dataset].measured_files("curve.parquet"),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         results=f"{RESULTS}/results.parquet",

@@ -180,11 +180,6 @@ def before_and_after(study: FinegrainedStudy) -> Gallery:
     return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
 
 
-def nothing(column: str, why: str) -> Gallery:
-    """Return a gallery without images, whose CSV has one column, and say why."""
-    return Gallery(pd.DataFrame({column: []}), (), notes=(why,))
-
-
 def spread_triplets(triplets: pd.DataFrame, n: int) -> pd.DataFrame:
     """Return up to `n` triplets: text queries spread evenly, kinds in turn, then their next triplets."""
     ordered = triplets.sort_values(["text_query", "triplet"])

@@ -13,7 +13,6 @@ from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name,
 from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
-from lookalike.studies.finegrained.pictures import nothing
 from lookalike.studies.finegrained.settings import Sampling
 from lookalike.studies.finegrained.study import FinegrainedStudy, has
 from lookalike.studies.finegrained.systems import OASIS, PAPER
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from lookalike.learners.relevance_triplets import Buffers
 
 N_BUFFERS, CAPACITY = 4, 7
-"""Buffers drawn, and images a buffer at most."""
-DRAWS = 3000
+"""Buffers shown, and images a buffer at most."""
+STEPS = 3000
 """Steps among which one is looked for that shows all there is to see."""
 NEW, GONE = Mark("", GREEN, "-", "new image"), Mark("✗", GREY, ":", "lowest key, makes room")
 SETTINGS = ("weighted", "positive_threshold", "margin", "tries")
@@ -34,10 +33,12 @@ SETTINGS = ("weighted", "positive_threshold", "margin", "tries")
 class Step(NamedTuple):
     """One step of the sampler: an image arrives and is kept, then a triplet is drawn. Rows of the relevance data."""
 
-    arriving: int
     category: int
+    """Code of the category of the image that arrives."""
+    place: int
+    """Its place among those that are kept."""
     kept: npt.NDArray[np.int32]
-    """Images that the pass under way keeps of the arriving image's category, by falling key."""
+    """Images that the pass under way keeps of its category, by falling key."""
     keys: npt.NDArray[np.float64]
     """Keys log(u) / r of these."""
     pushed_out: int
@@ -48,7 +49,7 @@ class Step(NamedTuple):
     """Category to the images that triplets are drawn from."""
 
 
-class DrawnImage(NamedTuple):
+class ShownImage(NamedTuple):
     """One image of the drawing."""
 
     role: str
@@ -73,17 +74,17 @@ def sampler(study: FinegrainedStudy) -> Gallery:
     """How the online sampler draws a triplet: images arrive in buffers, one for each category, and leave them."""
     from lookalike.data.relevance import RelevanceData
 
-    relevance = RelevanceData.load(study.path("relevance"))
+    relevance, sampling = RelevanceData.load(study.path("relevance")), study.sampling
     try:
-        step = find_step(relevance, study.sampling, study.seed)
+        step = find_step(relevance, sampling, study.seed)
+        why = "the categories are too small for buffers that let anything go"
     except ValueError as error:
-        return nothing("image_id", f"no triplet can be drawn: {error}")
+        step, why = None, f"no triplet can be drawn: {error}"
     if step is None:
-        return nothing("image_id", "the categories are too small for buffers that let anything go")
+        return Gallery(pd.DataFrame({"image_id": []}), (), notes=(why,))
     rows = rows_of(step, relevance)
     records = [_record(image, study, relevance) for row in rows.values() for image in row]
     tiles = tuple(tuple(_tile(image, study, relevance) for image in row) for row in rows.values())
-    sampling, n = study.sampling, max(map(len, step.buffers.values()))
     without = "all training images at hand instead of buffers"
     size = f"buffers of {sampling.capacity:,} images" if sampling.capacity else without
     notes = (
@@ -91,8 +92,8 @@ def sampler(study: FinegrainedStudy) -> Gallery:
         "images with the largest keys are kept for the next pass: here the image with the lowest key, "
         f"{_number(step.pushed_key)}, makes room.",
         "Query and positive come from one buffer. The negative, here out-of-class, comes from another.",
-        f"This is a real step of the sampler, with buffers of {n} images so that they can be shown. The study itself "
-        f"has {size} and {100 * sampling.out_of_class:.0f}% out-of-class negatives.",
+        f"This is a real step of the sampler, with buffers of {max(map(len, step.buffers.values()))} images so that "
+        f"they can be shown. The study itself has {size} and {sampling.out_of_class:.0%} out-of-class negatives.",
     )
     return Gallery(pd.DataFrame(records), tiles, tuple(rows), notes=notes, tile=0.85)
 
@@ -106,9 +107,8 @@ def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -
     capacity = int(np.clip(np.median(sizes[sizes > 0]) // 2, 2, CAPACITY))
     own = {name: value for name in SETTINGS if (value := getattr(sampling, name)) is not None}
     sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
-    found: Step | None = None
-    before = sampler.offered()
-    for _ in range(DRAWS):
+    found, before = None, sampler.offered()
+    for _ in range(STEPS):
         triplet = tuple(sampler.draw(1)[0].tolist())
         after = sampler.offered()
         found = _step(before, after, triplet) or found
@@ -122,19 +122,16 @@ def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -
 def _step(before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tuple[int, ...]) -> Step | None:
     """Return the step between two triplets; None unless one image arrived and pushed another out."""
     (n_before, old), (n_after, new) = before, after
-    if n_after - n_before != 1 or (new.next_sizes != old.next_sizes).any():
-        return None
     replaced = np.argwhere(old.next_members != new.next_members)
-    if not len(replaced):
+    if n_after - n_before != 1 or (new.next_sizes != old.next_sizes).any() or not len(replaced):
         return None
     category, place = replaced[0].tolist()
-    keys = new.next_keys[category]
-    order = np.argsort(-keys[: new.next_sizes[category]], kind="stable")
+    order = np.argsort(-new.next_keys[category, : new.next_sizes[category]], kind="stable")
     return Step(
-        arriving=int(new.next_members[category, place]),
         category=category,
+        place=order.tolist().index(place),
         kept=new.next_members[category, order],
-        keys=keys[order],
+        keys=new.next_keys[category, order],
         pushed_out=int(old.next_members[category, place]),
         pushed_key=float(old.next_keys[category, place]),
         triplet=triplet,
@@ -142,46 +139,36 @@ def _step(before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tupl
     )
 
 
-def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[DrawnImage]]:
+def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[ShownImage]]:
     """Return images by the title of their row: the new one, those kept of its category, buffers, and the triplet."""
-
-    def name(code: int) -> str:
-        return class_name(str(relevance.category_names[code]))
-
-    marks = dict(zip(step.triplet, (QUERY, POSITIVE, NEGATIVE), strict=True))
-    query, _, negative = step.triplet
-    wanted = [int(relevance.category[row]) for row in (query, negative)]
-    others = sorted(code for code, rows in step.buffers.items() if len(rows) and code not in wanted)
+    titles = [class_name(str(name)) for name in relevance.category_names]
     kept = [
-        DrawnImage("kept", row, NEW if row == step.arriving else None, place, key)
-        for place, (row, key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True), start=1)
+        ShownImage("kept", row, NEW if place == step.place else None, place + 1, key)
+        for place, (row, key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True))
     ]
-    gone = DrawnImage("pushed out", step.pushed_out, GONE, key=step.pushed_key)
-    arrived = [image for image in kept if image.row == step.arriving][-1]
-    new = arrived._replace(role="arriving", place=0)
-    rows = {f"new image: {name(step.category)}": [new], "kept, by key": [*kept, gone]}
+    new = kept[step.place]._replace(role="arriving", place=0)
+    gone = ShownImage("pushed out", step.pushed_out, GONE, key=step.pushed_key)
+    rows = {f"new image: {titles[step.category]}": [new], "kept, by key": [*kept, gone]}
     # the buffer of the new image's category stands beneath what is being filled for it
-    for code in list(dict.fromkeys((step.category, *wanted, *others)))[:N_BUFFERS]:
+    query, _, negative = step.triplet
+    wanted = [step.category, int(relevance.category[query]), int(relevance.category[negative])]
+    others = [code for code, members in sorted(step.buffers.items()) if len(members)]
+    marks = dict(zip(step.triplet, (QUERY, POSITIVE, NEGATIVE), strict=True))
+    for code in list(dict.fromkeys([*wanted, *others]))[:N_BUFFERS]:
         buffer = enumerate(step.buffers[code].tolist(), start=1)
-        rows[f"{name(code)}: buffer"] = [DrawnImage("buffer", row, marks.get(row), place) for place, row in buffer]
-    return rows | {"triplet": [DrawnImage(mark.meaning, row, mark) for row, mark in marks.items()]}
+        rows[f"{titles[code]}: buffer"] = [ShownImage("buffer", row, marks.get(row), place) for place, row in buffer]
+    return rows | {"triplet": [ShownImage(mark.meaning, row, mark) for row, mark in marks.items()]}
 
 
-def _record(image: DrawnImage, study: FinegrainedStudy, relevance: RelevanceData) -> dict[str, object]:
+def _record(image: ShownImage, study: FinegrainedStudy, relevance: RelevanceData) -> dict[str, object]:
     """Return an image's row of the CSV."""
-    image_id = int(relevance.image_id[image.row])
-    return {
-        "role": image.role,
-        "category": str(relevance.category_names[relevance.category[image.row]]),
-        "place": image.place,
-        "image_id": image_id,
-        "file": study.images[image_id][0],
-        "key": image.key,
-        "total_relevance": float(relevance.total[image.row]),
-    }
+    image_id, category = int(relevance.image_id[image.row]), relevance.category_names[relevance.category[image.row]]
+    named = {"role": image.role, "category": str(category), "place": image.place, "image_id": image_id}
+    total = float(relevance.total[image.row])
+    return {**named, "file": study.images[image_id][0], "key": image.key, "total_relevance": total}
 
 
-def _tile(image: DrawnImage, study: FinegrainedStudy, relevance: RelevanceData) -> Tile:
+def _tile(image: ShownImage, study: FinegrainedStudy, relevance: RelevanceData) -> Tile:
     """Return an image with its key beneath it, and the new one with the numbers that make its key."""
     words = "" if math.isnan(image.key) else f"key {_number(image.key)}"
     if image.role == "arriving":

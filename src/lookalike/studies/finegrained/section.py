@@ -54,8 +54,12 @@ from lookalike.studies.finegrained.systems import (
 MEASURED = ("distances.npy", "fit.json")
 FEATURE_FILES = ("vectors.npy", *MEASURED)
 NETWORK_FILES = ("model.lookalike", "filters.npz", "vectors.npy", "curve.parquet", *MEASURED)
-FILES_ON_TOP = {OASIS_ON_TOP: MEASURED, EMBEDDING_ON_TOP: ("vectors.npy", "curve.parquet", *MEASURED)}
-"""System to what is written of it, where it learns from a network."""
+FILES = {
+    **dict.fromkeys((*FEATURES, EMBEDDED), FEATURE_FILES),
+    **dict.fromkeys((OASIS, GOLDEN, OASIS_ON_TOP), MEASURED),
+    EMBEDDING_ON_TOP: ("curve.parquet", *FEATURE_FILES),
+}
+"""System to what is written of it, where it is not a network with `NETWORK_FILES`."""
 NOT_ASKED = "not run: ask for networks with the setting `network`, as examples/rated-networks.yaml does"
 NO_TORCH = "not run: install torch with `.venv/bin/python -m pip install torch`, or `make demo` in the project's folder"
 
@@ -114,20 +118,15 @@ class FinegrainedSection(Study):
         for system, parameters in ((name, own) for name in FEATURES for own in self.features.given(name)):
             try:
                 pair_distance(make_describer(system, **without_distance(parameters)), parameters)
-            except (LookalikeError, ValueError) as error:
-                raise LookalikeError(f"config: {place}.features.{system}: {error}") from error
-            except TypeError as error:
-                raise LookalikeError(
-                    f"config: {place}.features.{system}: a setting is of the wrong type in {parameters}: look it up in "
-                    "the docstring of the describer"
-                ) from error
+            except (LookalikeError, ValueError, TypeError) as error:
+                is_type = isinstance(error, TypeError)
+                why = f"a setting is of the wrong type in {parameters}: look up the describer" if is_type else error
+                raise LookalikeError(f"config: {place}.features.{system}: {why}") from error
         shares = [self.sampler.out_of_class, *(self.sampling_study.out_of_class if self.sampling_study else [])]
         if fractions := [share for share in shares if abs(100 * share - round(100 * share)) > 1e-6]:
             # the share is a part of file names
-            raise LookalikeError(
-                f"config: {place}: a share of out-of-class negatives is a whole percent, such as 0.2, not "
-                f"{fractions[0]}"
-            )
+            whole = "a share of out-of-class negatives is a whole percent, such as 0.2"
+            raise LookalikeError(f"config: {place}: {whole}, not {fractions[0]}")
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without the sampling study, unless it is shown."""
@@ -272,50 +271,50 @@ class FinegrainedSection(Study):
 
     def feature_batch(self) -> Batch:
         """Return the jobs that describe the images by hand-crafted features."""
-        files = [f"systems/{{}}/{file}" for file in FEATURE_FILES]
-        return batch_of_fits(self.dataset, self.batch, "describe_images", "{system}", FEATURES, files)
+        return self._batch("describe_images", FEATURES, FEATURE_FILES)
 
     def network_batches(self) -> list[Batch]:
         """Return the jobs that train networks by the ranking loss: with `method` one each, else one for each seed."""
-        files = [f"systems/{{}}/{file}" for file in NETWORK_FILES]
         by_seed = [[training_name(system, seed) for system in self.ranking_networks()] for seed in self.seeds]
         if self.batch == "method":
             by_seed = [[name for names in by_seed for name in names]]
-        return [
-            batch_of_fits(self.dataset, self.batch, f"train_networks_{seed}", "{system}", names, files)
-            for seed, names in enumerate(by_seed, start=1)
-        ]
+        named = enumerate(by_seed, start=1)
+        return [self._batch(f"train_networks_{seed}", names, NETWORK_FILES) for seed, names in named]
+
+    def _batch(self, name: str, fits: Sequence[str], files: Sequence[str]) -> Batch:
+        paths = [f"systems/{{}}/{file}" for file in files]
+        return batch_of_fits(self.dataset, self.batch, name, "{system}", fits, paths)
 
     def trainings(self, system: str) -> list[str]:
         """Return the folders of a system: one for each seed where it is a network, or learns from one."""
         return [training_name(system, seed) for seed in self.seeds] if is_network(system) else [system]
 
     def of_systems(self, file: str, *systems: str) -> list[str]:
-        """Return one file of some systems, or of every one that is run, with all their seeds."""
-        names = [name for system in systems or self.systems() for name in self.trainings(system)]
-        return [f"{self.folder}/systems/{name}/{file}" for name in names]
+        """Return one file of some systems, with all their seeds."""
+        return [f"{self.folder}/systems/{name}/{file}" for system in systems for name in self.trainings(system)]
 
-    def network_files(self, system: str) -> list[str]:
-        """Return what is written of a network, or of what learns from one, with all seeds, of any data set."""
-        files = FILES_ON_TOP.get(system, NETWORK_FILES)
-        return [f"results/{{dataset}}/systems/{name}/{file}" for name in self.trainings(system) for file in files]
+    def measured_files(self, file: str) -> list[str]:
+        """Return one file of every system that is run and has it, with all seeds."""
+        return self.of_systems(file, *(name for name in self.systems() if file in FILES.get(name, NETWORK_FILES)))
 
-    def curve_files(self) -> list[str]:
-        """Return the training curves of the systems that are networks and are run."""
-        networks = [system for system in self.systems() if is_network(system) and system != OASIS_ON_TOP]
-        return self.of_systems("curve.parquet", *networks) if networks else []
+    def written_files(self, *systems: str) -> list[str]:
+        """Return what is written of some systems, with all seeds, of any data set."""
+        files = [(name, file) for name in systems for file in FILES.get(name, NETWORK_FILES)]
+        return [f"results/{{dataset}}/systems/{own}/{file}" for name, file in files for own in self.trainings(name)]
 
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
-        files: dict[str, Sequence[str]] = {EMBEDDED: FEATURE_FILES, GOLDEN: MEASURED}
-        if not self.surroundings.no_training:
-            files |= {GOLDEN: [*MEASURED, *(["relevance.npz"] if self.golden.ratings else [])], OASIS: MEASURED}
-        return [f"results/{{dataset}}/systems/{system}/{file}" for system, own in files.items() for file in own]
+        own = [f"results/{{dataset}}/systems/{GOLDEN}/relevance.npz"] if self.makes_relevance else []
+        return self.written_files(EMBEDDED, GOLDEN, *([] if self.surroundings.no_training else [OASIS])) + own
+
+    @property
+    def makes_relevance(self) -> bool:
+        """Tell whether the golden feature makes the relevance that other systems learn from."""
+        return bool(self.golden.ratings) and not self.surroundings.no_training
 
     def relevance_path(self) -> str:
         """Return the relevance that networks and OASIS learn from."""
-        is_learned_from_ratings = self.golden.ratings and not self.surroundings.no_training
-        return f"{self.folder}/{f'systems/{GOLDEN}/' if is_learned_from_ratings else ''}relevance.npz"
+        return f"{self.folder}/{f'systems/{GOLDEN}/' if self.makes_relevance else ''}relevance.npz"
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""

@@ -170,12 +170,12 @@ class FinegrainedStudy(FinegrainedSection):
 
         about, given = ABOUT.get(system, ""), self.networks.pretraining
         if system == GOLDEN and self.surroundings.no_training:
-            return "a learned weighted sum of the distances of hand-crafted features"
+            about = about.partition(": ")[0] + " of hand-crafted features"
         if system == CONVNET and not (given.images or given.weights):
-            return f"{about}. It saw the training images alone; the paper's saw ImageNet"
+            about += ". It saw the training images alone; the paper's saw ImageNet"
         if system == DEEP and self.networks.size == "small":
-            own, theirs = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
-            return f"{about}. It sees {own} and gives {SMALL.width} numbers; the paper's {theirs} and {LARGE.width:,}"
+            own, paper = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
+            about += f". It sees {own} and gives {SMALL.width} numbers; the paper's {paper} and {LARGE.width:,}"
         return about
 
     def scope_of(self, claim: Claim) -> Scope:

@@ -98,7 +98,7 @@ def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_lea
     )
     notes = [*made.drawn(found, "table1").notes, *found.notes(made.drawn(found, "table1"))]
     assert "Golden Features learned from ratings that are not evaluated; in the paper they made the relevance." in notes
-    assert "Golden Features: a learned weighted sum of the distances of hand-crafted features." in notes
+    assert "Golden Features: a learned weighted sum of distances of hand-crafted features." in notes
     pairs = [(item.first, item.second) for item in found.contrasts.rows if item.second]
     assert {system for pair in pairs for system in pair} == set(levels)
 

@@ -75,7 +75,7 @@ def test_networks_have_a_job_each_or_one_for_every_seed(demo):
     assert [batch.fitted[0] for batch in by_seed] == demo.trainings("single-scale-ranking")
     assert [system_and_seed(batch.fitted[1]) for batch in by_seed] == [("deep-ranking", seed) for seed in (1, 2, 3)]
     assert demo.trainings("oasis") == ["oasis"]
-    assert len(demo.curve_files()) == 3 * 8
+    assert len(demo.measured_files("curve.parquet")) == 3 * 8
 
 
 def test_without_torch_there_are_no_networks(monkeypatch):
@@ -83,7 +83,7 @@ def test_without_torch_there_are_no_networks(monkeypatch):
     demo = study_of(DEMO)
     assert "install torch" in demo.surroundings.no_networks
     assert demo.systems() == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
-    assert demo.curve_files() == []
+    assert demo.measured_files("curve.parquet") == []
     assert "filters" not in demo.planned_files()
     # in conda environments torch is at hand, and what was measured stays
     demo.deployed(conda=True)
