@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,9 @@ SELECTED = {1: Look(ORANGE, "P"), 6: Look(BLUE, "s"), 11: Look(GREEN, "^"), 16: 
 """Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
 PRINTED = {"human_p@10": "precision_at_10", "human_precision_peak": "precision_peak"}
 """Printed metric, in percent, to the single number of ours."""
+PRECISION = Axis("Precision", low=-0.03, high=1.03, text="{:.3f}")
 FILES = ("ranks", "manifest", "images")
-COLUMNS = ["row", "role", "image_id", "file", "class", "rank", "score", "relevant", "average_precision"]
+COLUMNS = ["row", "image_id", "file", "class", "rank", "score", "role", "relevant", "average_precision"]
 Part = tuple[pd.DataFrame, Panel]
 """The numbers that a panel shows, and the panel."""
 
@@ -66,23 +68,24 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
         return Gallery(pd.DataFrame(columns=COLUMNS), (), notes=(why,))
     if found.neighbours is None or found.neighbour_scores is None:
         raise LookalikeError(f"these rankings have no neighbours: rank again with n_neighbours of {N_RESULTS} or more")
+    rows, records = [], []
+    for place, (row, query) in enumerate(zip(selected.index, rows_in(selected), strict=True), start=1):
+        ids = found.query_ids[found.neighbours[row, :N_RESULTS]].tolist()
+        named = [(query.id, 0, math.nan), *zip(ids, count(1), found.neighbour_scores[row, :N_RESULTS].tolist())]
+        tiles = []
+        for id, rank, score in named:
+            path, label = images.loc[id, ["path", "label"]]
+            mark = (OWN if label == query.label else OTHER) if rank else None
+            words = class_name(label) + ("" if rank else f"\nAP {100 * query.precision:.1f}%")
+            tiles.append(tile_of(root / path, words, mark))
+            role = ("result", "yes" if mark is OWN else "no") if rank else ("query", "")
+            records.append((place, id, path, label, rank, score, *role, query.precision))
+        rows.append(tuple(tiles))
     fewer = "" if len(selected) == n else f"; the paper shows {n}"
     rule = (
         f"No query was picked by hand: of {among} ({len(queries):,}), these are the {len(selected)} of {which} average "
         f"precision (AP), at most one of each class{fewer}. Of equal ones, the one with the lower image id is shown."
     )
-    records, rows = [], []
-    for place, (row, query) in enumerate(zip(selected.index.to_numpy(), rows_in(selected), strict=True), start=1):
-        ids = [query.id, *found.query_ids[np.asarray(found.neighbours)[row, :N_RESULTS]].tolist()]
-        scores, tiles = [math.nan, *np.asarray(found.neighbour_scores)[row, :N_RESULTS].tolist()], []
-        for rank, (id, score) in enumerate(zip(ids, scores, strict=True)):
-            path, label = images.loc[id, ["path", "label"]]
-            mark = (OWN if label == query.label else OTHER) if rank else None
-            words = class_name(label) + ("" if rank else f"\nAP {100 * query.precision:.1f}%")
-            tiles.append(tile_of(root / path, words, mark))
-            role, relevant = ("result", "yes" if mark is OWN else "no") if rank else ("query", "")
-            records.append((place, role, id, path, label, rank, score, relevant, query.precision))
-        rows.append(tuple(tiles))
     heads = ("query", *(f"rank {rank}" for rank in range(1, N_RESULTS + 1)))
     return Gallery(pd.DataFrame(records, columns=COLUMNS), tuple(rows), heads=heads, notes=(rule,))
 
@@ -116,39 +119,37 @@ def _panel(title: str, n: int, series: Sequence[Series], lines: Sequence[Line] =
     """One panel of curves over the first n images."""
     ticks = tuple((float(k), str(k)) for k in range(1, n + 1))
     x = Axis("Number of neighbours k", low=0.5, high=n + 0.5, ticks=ticks, text="k = {:.0f}")
-    y = Axis("Precision at top k", low=-0.03, high=1.03, text="{:.3f}")
-    return Panel(title, x, y, tuple(series), tuple(lines))
+    return Panel(title, x, PRECISION, tuple(series), tuple(lines))
 
 
 def _of_all_queries(study: HumanStudy) -> Part:
     """Mean curve with its errors, the share of random images called good, and the printed numbers."""
-    own = study.curve().reset_index().assign(series=OASIS)
+    own, look, at = study.curve().reset_index().assign(series=OASIS), LOOKS[OASIS], ("k", "precision")
     at_ten, peak = _cells(study, JMLR, *PRINTED)["printed"] / 100
-    n, random, look = int(own["k"].max()), study.number("random_good"), LOOKS[OASIS]
-    levels = [("random", random, math.nan), ("oasis, printed peak", peak, math.nan)]
-    levels += [("oasis, printed", at_ten, 10)] if n >= 10 else []
-    others = pd.DataFrame(levels, columns=["series", "precision", "k"]).dropna(subset="precision")
-    series = [Series(study.title_of(OASIS), {"series": OASIS}, "k", "precision", look, "low", "high")]
-    if n >= 10 and not math.isnan(at_ten):
+    n, random = int(own["k"].max()), study.number("random_good")
+    lines = [Line("random images", random, Look(GREY, "", "--"))]
+    lines.append(Line("printed peak (its k is not printed)", peak, Look(look.colour, "", ":")))
+    levels = {"random": (random, math.nan), "oasis, printed peak": (peak, math.nan), "oasis, printed": (at_ten, 10)}
+    others = pd.DataFrame.from_dict(levels, orient="index", columns=["precision", "k"]).rename_axis("series")
+    # a page of fewer images ends before the printed k
+    others = others[others["precision"].notna() & ~(others["k"] > n)].reset_index()
+    series = [Series(study.title_of(OASIS), {"series": OASIS}, *at, look, "low", "high")]
+    if "oasis, printed" in set(others["series"]):
         where = {"series": "oasis, printed"}
-        series.append(Series("printed, at k = 10", where, "k", "precision", look, kind="points", hollow=True))
-    named = [("random images", random, Look(GREY, "", "--"))]
-    named.append(("printed peak (its k is not printed)", peak, Look(look.colour, "", ":")))
-    panel = _panel("All queries", n, series, [Line(*line) for line in named if not math.isnan(line[1])])
-    return pd.concat([own, others], ignore_index=True), panel
+        series.append(Series("printed, at k = 10", where, *at, look, kind="points", hollow=True))
+    known = [line for line in lines if not math.isnan(line.at)]
+    return pd.concat([own, others], ignore_index=True), _panel("All queries", n, series, known)
 
 
 def _of_selected_queries(study: HumanStudy) -> Part:
     """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
-    maps = _falling(study.by_query()["map"])
+    maps, parts, series = _falling(study.by_query()["map"]), [], []
     selected = [rank for rank in SELECTED if rank <= len(maps)]
-    parts, series = [], []
     for place, rank in enumerate(selected):
-        query, name, aside = maps.index[rank - 1], f"rank {rank}", 0.09 * (place - (len(selected) - 1) / 2)
-        own = study.curve(query=str(query)).reset_index()
-        parts.append(own.assign(series=name, query=query, map=maps[query]))
-        words = f"{name}: mAP {maps[query]:.2f}"
-        series.append(Series(words, {"series": name}, "k", "precision", SELECTED[rank], "low", "high", aside=aside))
+        query, name, shift = maps.index[rank - 1], f"rank {rank}", 0.09 * (place - (len(selected) - 1) / 2)
+        parts.append(study.curve(query=str(query)).reset_index().assign(series=name, query=query, map=maps[query]))
+        where, words = {"series": name}, f"{name}: mAP {maps[query]:.2f}"
+        series.append(Series(words, where, "k", "precision", SELECTED[rank], "low", "high", aside=shift))
     return pd.concat(parts), _panel("Single queries, by rank of mAP", int(parts[0]["k"].max()), series)
 
 
@@ -160,34 +161,29 @@ def _falling(values: pd.Series) -> pd.Series:
 @exhibit(f"{JMLR}/fig3d", f"{NIPS}/fig1a", title="Precision of OASIS and of raters for each query", needs=("results",))
 def query_precision(study: HumanStudy) -> Figure:
     """Whether OASIS is as precise as a person: for each query, both are judged by the other raters."""
-    table = study.by_query()
+    table, look, title, cells = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None
     table = table.loc[_falling(table[OASIS]).index].reset_index()
-    table["order"], n = table.index + 1, len(table)
-    ends = {"low": table["raters"] - table["error"], "high": table["raters"] + table["error"]}
-    parts = {OASIS: table.assign(precision=table[OASIS]), "human": table.assign(precision=table["raters"], **ends)}
+    table["order"], n, lines = table.index + 1, len(table), []
+    people = table.assign(precision=table["raters"], low=table["raters"] - table["error"])
+    people["high"] = table["raters"] + table["error"]
+    parts = {OASIS: table.drop(columns=["lowest", "highest"]).assign(precision=table[OASIS]), "human": people}
     frame = pd.concat(parts, names=["series"]).reset_index("series")
-    columns = ["series", "query", "order", "precision", "low", "high", "lowest", "highest"]
-    frame.loc[frame["series"] == OASIS, ["lowest", "highest"]] = math.nan
-    frame, cells, look, title = frame[columns], None, LOOKS[OASIS], study.title_of(OASIS)
+    frame = frame[["series", "query", "order", "precision", "low", "high", "lowest", "highest"]]
     series = [Series(title, {"series": OASIS}, "order", "precision", look, each=True)]
     if table["raters"].notna().any():
-        at = {"series": "human"}, "order", "precision"
+        at, ends = ({"series": "human"}, "order", "precision"), ("lowest", "highest")
         series.append(Series("raters, mean", *at, RATERS, "low", "high", kind="points"))
-        span = "lowest", "highest"
-        series.append(Series("lowest to highest rater", *at, Look(GREY, ""), *span, kind="points", band=True))
-    lines = []
+        series.append(Series("lowest to highest rater", *at, Look(GREY, ""), *ends, kind="points", band=True))
     if study.paper == NIPS:
         cells = _cells(study, NIPS, "human_p@10")
         means = {"mean": (table[OASIS].mean(), "--"), "printed mean": (cells["printed"].item() / 100, ":")}
-        known = {name: own for name, own in means.items() if not math.isnan(own[0])}
-        lines = [Line(f"{title}, {name}", at, Look(look.colour, "", dash)) for name, (at, dash) in known.items()]
-        others = pd.DataFrame([{"series": f"oasis, {name}", "precision": at} for name, (at, _) in known.items()])
+        lines = [Line(f"{title}, {name}", at, Look(look.colour, "", dash)) for name, (at, dash) in means.items()]
+        others = pd.DataFrame([{"series": f"oasis, {name}", "precision": at} for name, (at, _) in means.items()])
         frame = pd.concat([frame, others], ignore_index=True).astype({"order": "Int64", "query": "Int64"})
     ticks = tuple((float(place), str(place)) for place in ([1, *range(5, n + 1, 5)] if n > 7 else range(1, n + 1)))
     x = Axis("Query, sorted by the precision of OASIS", low=0.3, high=n + 0.7, text="query {:.0f}", ticks=ticks)
-    y = Axis("Precision", low=-0.03, high=1.03, text="{:.3f}")
     about = (
         "The precision of OASIS is the share of raters who call its images good, mean over its images. The precision "
         "of a rater is the same for the images that this rater calls good, judged by all others."
     )
-    return Figure(frame, (Panel("", x, y, tuple(series), tuple(lines)),), cells, (about,), size=(4.6, 2.9))
+    return Figure(frame, (Panel("", x, PRECISION, tuple(series), tuple(lines)),), cells, (about,), size=(4.6, 2.9))
