@@ -132,7 +132,7 @@ class Study(Section):
             if any(exhibit.kind in ("table", "figure") for exhibit in own):
                 wanted |= {"manifest", "contrasts"}
             else:  # pictures do without numbers
-                wanted -= {"metrics"} - {name for exhibit in own for name in exhibit.needs}
+                wanted -= {"metrics", "results"} - {name for exhibit in own for name in exhibit.needs}
         return {name: paths for name, paths in files.items() if name in wanted}
 
     def planned_files(self) -> Files:
