@@ -111,7 +111,8 @@ def oasis_system(
     stream = integer_seed(seed, "finegrained", system, "training")
     triplets = training.draw_triplets(relevance, n_steps, sampling, stream)
     ids = relevance.image_id
-    model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], training.local_rows(triplets, ids))
+    local = relevance.rows_of(triplets).reshape(-1, 3)
+    model = oasis.OASIS(aggressiveness=aggressiveness).fit_triplets(rows[ids], local)
     asked = pairs["query"].to_numpy(), pairs["candidate"].to_numpy()
     distances = -(pair_similarities(rows, model, *asked) + pair_similarities(outside, None, *asked))
     print(f"{system}: C = {aggressiveness:g}, {n_steps} steps, {model.n_updates_} updates")
@@ -153,7 +154,7 @@ def _choose_oasis(
     kept, judged = parts
     steps = sorted(set(settings.steps))
     stream = integer_seed(seed, "finegrained", system, "choice")
-    triplets = training.local_rows(training.draw_triplets(kept, steps[-1], sampling, stream), kept.image_id)
+    triplets = kept.rows_of(training.draw_triplets(kept, steps[-1], sampling, stream)).reshape(-1, 3)
     X = rows[kept.image_id]
     found = [{"aggressiveness": 0.0, "n_steps": 0, "precision": similarity_precision(rows, None, judged)}]
     for aggressiveness in sorted(settings.aggressiveness):

@@ -77,9 +77,3 @@ def stratified_folds(category: Array, n_folds: float, random: np.random.Generato
         members = random.permutation(np.flatnonzero(category == label))
         folds[members] = np.arange(len(members)) % max(2, round(n_folds))
     return folds
-
-
-def local_rows(triplets: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Return triplets of image ids as rows of `ids`."""
-    order = np.argsort(ids)
-    return np.asarray(order[np.searchsorted(ids, triplets, sorter=order)], dtype=np.int32)

@@ -19,7 +19,7 @@ from lookalike.studies.finegrained.files import SystemResult, vectors_by_system,
 from lookalike.studies.finegrained.golden import Measured, golden_system
 from lookalike.studies.finegrained.golden_feature import Component, component_distances, embed_categories
 from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA, Sampler
-from lookalike.studies.finegrained.training import draw_triplets, local_rows, stratified_folds
+from lookalike.studies.finegrained.training import draw_triplets, stratified_folds
 
 N_CATEGORIES, PER = 5, 28
 N = N_CATEGORIES * PER
@@ -328,12 +328,10 @@ def test_relevance_without_grades_gives_out_of_class_triplets_only():
         draw_triplets(data, 200, SAMPLING, 0)
 
 
-def test_folds_deal_categories_evenly_and_image_ids_become_rows():
+def test_folds_deal_categories_evenly():
     folds = stratified_folds(LABELS, 3, np.random.default_rng(0))
     counts = np.array([np.bincount(folds[category == LABELS], minlength=3) for category in range(N_CATEGORIES)])
     assert (np.ptp(counts, axis=1) <= 1).all()
-    ids = np.array([7, 3, 9], np.int32)
-    np.testing.assert_array_equal(local_rows(np.array([[3, 9, 7]], np.int32), ids), [[1, 2, 0]])
 
 
 def test_codebooks_see_usable_training_images_and_others_only_without_any():
