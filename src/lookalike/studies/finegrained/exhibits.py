@@ -95,8 +95,6 @@ def training_curves(study: FinegrainedStudy) -> Figure:
         "rated triplets (Tables 1 and 2).",
         "ConvNet classifies images: its curve is the share of images that it classifies rightly, and its loss is "
         "cross-entropy. A ranking network starts from its weights.",
-        "A step follows the gradient of all its triplets at once. The paper's machines update the weights "
-        "asynchronously (section 5), each with a gradient of older weights.",
         "A name such as weighted 60% says how triplets were drawn, and how many of them have out-of-class negatives; "
         f"{study.title_of(DEEP)} is weighted {study.chosen_percent}%.",
     )
