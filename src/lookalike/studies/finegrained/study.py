@@ -170,7 +170,7 @@ class FinegrainedStudy(FinegrainedSection):
 
         about, given = ABOUT.get(system, ""), self.networks.pretraining
         if system == GOLDEN and self.surroundings.no_training:
-            about = about.partition(": ")[0] + " of hand-crafted features"
+            return "a learned weighted sum of distances of hand-crafted features"
         if system == CONVNET and not (given.images or given.weights):
             about += ". It saw the training images alone; the paper's saw ImageNet"
         if system == DEEP and self.networks.size == "small":
