@@ -72,8 +72,8 @@ def curves_of(declared: Declared, layout: Curves, study: Study) -> pd.DataFrame:
     keys = [*dict.fromkeys((*layout.panels, "method")), "x"]
     rows = chosen(study.results, declared.where)
     rows = rows[rows["x"] <= layout.last]
-    shown = study.shown(declared.shows)
-    rows = rows[rows["method"].isin([*shown, *filter(None, [layout.minus])])]
+    methods = study.methods_named(declared.shows)
+    rows = rows[rows["method"].isin([*methods, *filter(None, [layout.minus])])]
     rows = rows[~keyed(rows, ["setting", "method"]).isin(easier_parts(rows, study))]
     if layout.minus:
         wide = rows.pivot_table(index=[*layout.panels, "repeat", "x"], columns="method", values="value")
@@ -125,8 +125,8 @@ def printed_points(declared: Declared, layout: Curves, study: Study, place: Wher
     level = layout.level
     if not study.is_comparable(setting) or (level and any(place[name] != value for name, value in level.where.items())):
         return pd.DataFrame()
-    shown = layout.printed_methods or study.shown(declared.shows)
-    rows = chosen(study.printed_results(), {"metric": list(layout.printed), "method": shown, "setting": setting})
+    methods = layout.printed_methods or study.methods_named(declared.shows)
+    rows = chosen(study.printed_results(), {"metric": list(layout.printed), "method": methods, "setting": setting})
     rows = rows[rows["value"].notna()]
     own = at(frame, place)
     stop = own.loc[own["method"].str.endswith(UPRIGHT), "x"].mean() if len(own) else math.nan

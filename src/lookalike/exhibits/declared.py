@@ -150,7 +150,7 @@ def chosen(rows: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
 def values_of(declared: Declared, study: Study, axis: str) -> dict[str, str]:
     """Return the values of an axis with their titles, in their order: those of the entry, else those of the study."""
     if axis == "method":
-        found = {method: study.title_of(method) for method in study.shown(declared.shows)}
+        found = {method: study.title_of(method) for method in study.methods_named(declared.shows)}
     else:
         found = dict(study.titles_of(axis))
     given = declared.where.get(axis)

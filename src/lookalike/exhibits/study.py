@@ -299,7 +299,7 @@ class Study(Section):
         """Return the values of a column of results with their titles, in the order of tables."""
         return {}
 
-    def shown(self, names: Sequence[str]) -> list[str]:
+    def methods_named(self, names: Sequence[str]) -> list[str]:
         """Return the methods that an exhibit shows, which names them or the settings that list them."""
         return list(self.titles_of("method")) if list(names) == ["methods"] else list(names)
 

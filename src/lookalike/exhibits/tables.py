@@ -180,7 +180,7 @@ def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFra
 
 def differences_below(declared: Declared, layout: Layout, study: Study) -> Table | None:
     """Return the differences of the first method from all others, a column for each metric and interval."""
-    first, *others = study.shown(declared.shows)
+    first, *others = study.methods_named(declared.shows)
     records, heads = [], {"method": ""}
     for setting, title in values_of(declared, study, layout.blocks).items() if layout.below else ():
         for method in others:
@@ -215,16 +215,16 @@ def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mappin
     beside = cells[keys].merge(cells[is_base], on=keys, how="left").set_index(cells.index)
     # numbers of problems of another size say nothing about machines
     is_like = cells[layout.blocks].map(study.is_comparable)
-    ratios = {
+    quotients = {
         f"Over {name}, ours": (cells["ours"] / beside["ours"]).mask(is_base),
         f"Over {name}, paper": (cells["printed"] / beside["printed"]).mask(is_base),
         "Paper / ours": (cells["printed"] / cells["ours"]).where(is_like),
     }
-    parts = [cells.assign(ratio=ratio, value=values) for ratio, values in ratios.items()]
-    shown = pd.concat(parts, ignore_index=True)[[layout.blocks, "ratio", layout.columns, "value"]]
-    shown = shown[shown["value"].notna().groupby([shown[layout.blocks], shown["ratio"]]).transform("any")]
-    shown = shown.assign(ours_cell=shown["value"].map(times_over))
-    return Table(shown, ("ratio",), layout.columns, layout.blocks, titles=heads, heading="Ratios of these numbers")
+    parts = [cells.assign(ratio=ratio, value=values) for ratio, values in quotients.items()]
+    ratios = pd.concat(parts, ignore_index=True)[[layout.blocks, "ratio", layout.columns, "value"]]
+    ratios = ratios[ratios["value"].notna().groupby([ratios[layout.blocks], ratios["ratio"]]).transform("any")]
+    ratios = ratios.assign(ours_cell=ratios["value"].map(times_over))
+    return Table(ratios, ("ratio",), layout.columns, layout.blocks, titles=heads, heading="Ratios of these numbers")
 
 
 def margins_of(about: Margins, declared: Declared, study: Study) -> Iterator[Margin]:

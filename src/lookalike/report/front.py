@@ -58,13 +58,13 @@ def rows_of(results: Results, paper: str) -> list[Row]:
 
 def distinct_rows(results: Results) -> list[Row]:
     """Return the lines on photographs, each margin once: a paper and its draft share ours."""
-    told: set[tuple[str, ...]] = set()
+    known: set[tuple[str, ...]] = set()
     rows = []
     for row in (row for paper in (*PAPERS, *results.groups) for row in rows_of(results, paper)):
         keys = {(row.exhibit.dataset, *margin.contrast.key): margin for margin in row.margins}
-        margins = tuple(margin for key, margin in keys.items() if key not in told)
+        margins = tuple(margin for key, margin in keys.items() if key not in known)
         rows += [Row(row.exhibit, margins)] if margins and not row.exhibit.synthetic else []
-        told |= {*keys}
+        known |= {*keys}
     return rows
 
 

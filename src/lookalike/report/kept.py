@@ -21,7 +21,7 @@ from lookalike.studies.rooms import all_exhibits
 
 def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, object]:
     """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
-    jobs = jobs.of([dataset.id])
+    jobs = jobs.jobs_of([dataset.id])
     drawn = [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]
     return {
         "dataset": dataset.id,
@@ -86,12 +86,12 @@ def margin_of(kept: dict[str, Any]) -> Margin:
 def _gaps(margins: list[dict[str, Any]]) -> list[str]:
     """Say the first gap of each exhibit of a paper and setting, each gap once: a draft has those of its paper."""
     gaps: dict[tuple[str, str], str] = {}
-    told: set[tuple[str, ...]] = set()
+    known: set[tuple[str, ...]] = set()
     for kept in margins:
         margin, (paper, _, _) = margin_of(kept), kept["exhibit"].partition("/")
-        if paper in PAPERS and margin.contrast.key not in told:
+        if paper in PAPERS and margin.contrast.key not in known:
             parts = (PAPERS[paper].title, all_exhibits()[kept["exhibit"]].label, margin.setting)
             place = ", ".join(filter(None, parts))
             gaps.setdefault((kept["exhibit"], margin.setting), f"{place}: {words.margin_words(margin)}.")
-        told.add(margin.contrast.key)
+        known.add(margin.contrast.key)
     return list(gaps.values())

@@ -29,7 +29,7 @@ class Jobs(tuple[JobRecord, ...]):
 
     __slots__ = ()
 
-    def of(self, datasets: Collection[str]) -> Jobs:
+    def jobs_of(self, datasets: Collection[str]) -> Jobs:
         """Return the jobs that made files of some data sets, but for those that sum them up."""
         folders = tuple(f"results/{dataset}/" for dataset in datasets)
         own = (job for job in self if any(path.startswith(folders) for path in job.outputs))

@@ -69,7 +69,7 @@ def write_report(
     ``failed.txt`` beside them names in one sentence what could not be drawn or shown; it is empty where all was.
     """
     folder = Path(output_folder)
-    jobs = jobs.of([dataset.id for dataset in results.datasets])
+    jobs = jobs.jobs_of([dataset.id for dataset in results.datasets])
     site = _Site(results, jobs, configuration or {}, folder)
     texts = [
         *(site.paper(paper) for paper in PAPERS),

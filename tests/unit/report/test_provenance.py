@@ -38,14 +38,14 @@ def test_the_job_of_a_file_and_all_jobs_of_a_data_set(logs):
     assert (job.rule, job.cpu_seconds, job.seconds, job.commit) == ("draw_table", 1.0, 2.0, "aaaa")
     assert job.started == datetime(2026, 1, 1, tzinfo=UTC)
     assert read_jobs(logs).maker("results/demo/exhibits") is None
-    jobs = read_jobs(logs).of(["demo"])
+    jobs = read_jobs(logs).jobs_of(["demo"])
     assert [job.rule for job in jobs] == ["describe", "describe", "draw_images", "draw_table"]
     assert (jobs.total("cpu_seconds"), jobs.total("seconds")) == (13.0, 11.0)
-    assert [job.rule for job in read_jobs(logs).of(["demo2"])] == ["unrelated"]
+    assert [job.rule for job in read_jobs(logs).jobs_of(["demo2"])] == ["unrelated"]
 
 
 def test_commits_versions_and_processors_of_all_jobs(logs):
-    jobs = read_jobs(logs).of(["demo"])
+    jobs = read_jobs(logs).jobs_of(["demo"])
     assert jobs.distinct("commit") == ["bbbb", "aaaa"], "in the order in which jobs ran"
     assert jobs.distinct("processor") == ["an older one", "a processor"]
     assert [jobs.versions[name] for name in ("numpy", "faiss", "python")] == [["2.10.0", "2.9.0"], ["1.9"], ["3.12.1"]]

@@ -225,7 +225,7 @@ class CategorySection(MethodStudy):
         printed = {} if self.halves is None else plain(self.halves.printed)
         return str(next(iter(printed.values()), "halves"))
 
-    def shown(self, names: Iterable[str]) -> list[str]:
+    def methods_named(self, names: Iterable[str]) -> list[str]:
         """Return the methods of roles, and others by their ids; those that go to a minimum stand behind their own."""
         names = list(names)
         groups = {role: getattr(self, role) for role in ROLES if role != "minima"}
@@ -238,11 +238,11 @@ class CategorySection(MethodStudy):
         sides = [SIDE_OF[metric] for metric in declared.metrics if metric in SIDE_OF]
         if TRACED in declared.metrics:
             traced = self.traced_methods()
-            return bool(set(self.shown(declared.shows[-1:])) & set(traced))
+            return bool(set(self.methods_named(declared.shows[-1:])) & set(traced))
         is_over_time = OVER_TIME in declared.metrics
         return (
             all(getattr(self, side) is not None for side in sides)
-            and (declared.figure is None or bool(self.shown(declared.shows)))
+            and (declared.figure is None or bool(self.methods_named(declared.shows)))
             and (bool(self.twins) or not is_over_time)
         )
 
@@ -422,7 +422,7 @@ class CategorySection(MethodStudy):
                 (subset, method)
                 for subset, exhibit in self.asked()
                 if TRACED in exhibit.asks
-                for method in self.on_subset(subset, self.shown(exhibit.shows or ()))
+                for method in self.on_subset(subset, self.methods_named(exhibit.shows or ()))
                 if method in named and self.spec(method, subset).trace is not None
             }
         )

@@ -164,7 +164,10 @@ class CategoryStudy(CategorySection):
             return {}
         lost = flags.groupby(["setting", "method"], sort=False)["value"].agg(["sum", "count"])
         lost = lost[lost["sum"] > 0]
-        return {(str(setting), str(method)): f"{n:.0f} of {of} folds" for (setting, method), n, of in lost.itertuples()}
+        return {
+            (str(setting), str(method)): f"{n:.0f} of {n_folds} folds"
+            for (setting, method), n, n_folds in lost.itertuples()
+        }
 
     def n_settings(self, method: str) -> int:
         """Count what a fold chooses from: combinations of values, by steps to stop at where these are chosen."""

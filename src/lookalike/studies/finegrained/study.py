@@ -89,7 +89,7 @@ class FinegrainedStudy(FinegrainedSection):
 
     def measures(self, declared: Declared) -> bool:
         """Tell by its settings whether the study runs a system that an exhibit shows."""
-        return any(map(self.was_run, self.shown(declared.shows)))
+        return any(map(self.was_run, self.methods_named(declared.shows)))
 
     def setting_title(self, setting: str) -> str:
         """Name the one part that it has."""

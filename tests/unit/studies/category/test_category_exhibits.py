@@ -48,11 +48,11 @@ WORDS_500 = {"representation": {"words": 500}}
 
 def whole(id, **more):
     """A study with all kinds of numbers, given an exhibit; MCML did not end on Var10."""
-    toys = made(**more) if more else made_once()
+    toys = study_with_all(**more) if more else usual_study()
     return toys.drawing(Exhibit(id, "category", "", EVERY[id].kind, study))
 
 
-def made(tables=None, **more):
+def study_with_all(tables=None, **more):
     at_minimum = {"lmnn_factor": 0.2}
     rows = scores(**LEVELS, **at_minimum) + scores("train_map", **LEVELS, **at_minimum)
     k = np.arange(1, 100)
@@ -77,7 +77,7 @@ def made(tables=None, **more):
     return contrasted(study(rows, fits=recorded, tables=given, **more))
 
 
-made_once = cache(made)
+usual_study = cache(study_with_all)
 
 
 def drawn(id, **more):
