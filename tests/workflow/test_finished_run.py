@@ -38,8 +38,7 @@ FILES_OF = {
         log.npz images.parquet validation.npz marginals.csv precision.parquet
         visterms/shard-000/indptr.npy visterms/shard-000/words.npy visterms/shard-000/counts.npy
         rankers/1/W.npy rankers/1/fit.json rankers/1/curve.parquet
-        web/metrics.parquet web/timing.parquet web/runtime.parquet
-        web/contrasts.parquet
+        results.parquet times.parquet
         """,
     "demo_triplets": """
         manifest.parquet triplets.parquet pool.parquet pairs.parquet rejected.csv relevance.npz outcomes.parquet

@@ -68,7 +68,7 @@ EDITS = {
         ["exhibits/words.py"],
         ["demo"],
         {"draw_category_demo": 1, "draw_landmark_demo_landmarks": 1, "report_html": 1},
-        "contrast_category_demo contrast_landmark_demo_landmarks contrast_web_websim_demo gather_category_numbers"
+        "contrast_category_demo contrast_landmark_demo_landmarks gather_category_numbers"
         " score_triplets collect_ratings",
     ),
 }

@@ -1,12 +1,9 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
-validation.npz, rankers/, model.lookalike, precision.parquet, marginals.csv, and of these
-web/: metrics.parquet, and the times timing.parquet and runtime.parquet. What the settings ask for
-is in studies/web/study.py.
+validation.npz, rankers/, model.lookalike, precision.parquet, marginals.csv, runtime/, and of these the rows of results
+results.parquet and times.parquet. What each job reads of the settings is in studies/web/study.py.
 """
-
-WEB_TABLES = f"{RESULTS}/web"
 
 
 rule simulate_log:
@@ -162,7 +159,6 @@ for studied_dataset, study in WEB.items():
         wildcard_constraints:
             **constraints_of(batch),
             learner="oasis|lmnn",
-            size="[0-9]+",
         conda:
             "../../envs/learning.yaml"
         resources:
@@ -181,9 +177,8 @@ rule gather_web:
         curves=lambda wildcards: WEB[wildcards.dataset].of_rankers("curve.parquet"),
         runs=lambda wildcards: WEB[wildcards.dataset].timed_runs(),
     output:
-        metrics=f"{WEB_TABLES}/metrics.parquet",
-        timing=f"{WEB_TABLES}/timing.parquet",
-        runtime=f"{WEB_TABLES}/runtime.parquet",
+        results=f"{RESULTS}/results.parquet",
+        times=f"{RESULTS}/times.parquet",
     log:
         f"{LOGS}/gather_web.log",
     wildcard_constraints:

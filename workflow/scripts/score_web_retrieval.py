@@ -5,8 +5,9 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     import numpy as np
 
-    from lookalike.core.files import read_table, write_table
+    from lookalike.core.files import read_table
     from lookalike.data.query_log import QueryLog
+    from lookalike.exhibits.results import write_results
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
     from lookalike.studies.web.protocol import averaged, score_retrieval, test_rows
@@ -30,4 +31,4 @@ with logged(snakemake):
         n_threads=snakemake.threads,
         report=lambda line: print(line, flush=True),
     )
-    write_table(precision, snakemake.output[0])
+    write_results(precision, snakemake.output[0])

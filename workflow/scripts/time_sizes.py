@@ -6,23 +6,22 @@ with logged(snakemake):
     import tempfile
     from pathlib import Path
 
-    from lookalike.core.files import write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.data.web_simulation import WebSimulation
-    from lookalike.studies.web.numbers import runtime_table
+    from lookalike.exhibits.results import write_results
     from lookalike.studies.web.runtime import time_lmnn, time_oasis
     from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 
-    params = snakemake.params.settings
+    params, learners = snakemake.params.settings, snakemake.params.settings["learners"]
     for file in map(Path, snakemake.output):
         learner, size = file.stem.split("-")
         if learner == "lmnn":
-            row = time_lmnn(int(size), LmnnTimes(**params["lmnn"]), seed=params["seed"])
+            rows = time_lmnn(int(size), LmnnTimes(**learners["lmnn"]["timing"]), seed=params["seed"])
         else:
             seed = integer_seed(params["seed"], "web", "simulation", int(size))
-            simulation = WebSimulation(**params["simulation"] | {"n_images": int(size)}, seed=seed)
-            timing, held_out = OasisTimes(**params["oasis"]), HeldOutLog(**params["held_out"])
+            simulation = WebSimulation(**learners["oasis"]["simulation"] | {"n_images": int(size)}, seed=seed)
+            timing, held_out = OasisTimes(**learners["oasis"]["timing"]), HeldOutLog(**learners["oasis"]["held_out"])
             with tempfile.TemporaryDirectory() as folder:
-                row = time_oasis(simulation, timing, held_out, seed=params["seed"], folder=folder, report=print)
-        print(row, flush=True)
-        write_table(runtime_table([row]), file)
+                rows = time_oasis(simulation, timing, held_out, seed=params["seed"], folder=folder, report=print)
+        print(rows, flush=True)
+        write_results(rows, file)

@@ -14,7 +14,7 @@ with logged(snakemake, append=True):
 
     params, learning = snakemake.params.settings, LogLearning(**snakemake.params.settings["learning"])
     folders = {Path(file).parent.name: Path(file).parent for file in snakemake.output}
-    for ranker in params["rankers"]:
+    for ranker, folder in folders.items():
         run, fit = train_ranker(
             QueryLog.load(snakemake.input.log),
             CompactRows(snakemake.input.rows),
@@ -22,9 +22,9 @@ with logged(snakemake, append=True):
             learning,
             ranker,
             seed=params["seed"],
-            checkpoint=folders[ranker] / CHECKPOINT,
+            checkpoint=folder / CHECKPOINT,
             checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),
         )
-        write_ranker(run, fit, folders[ranker], {"dataset": snakemake.wildcards.dataset})
-        shutil.rmtree(folders[ranker] / CHECKPOINT)
+        write_ranker(run, fit, folder, {"dataset": snakemake.wildcards.dataset})
+        shutil.rmtree(folder / CHECKPOINT)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -42,11 +43,14 @@ class Study(Section):
     room: ClassVar[str]
     """Its folder in `lookalike.studies`."""
     contrasted: ClassVar[tuple[str, ...]] = ()
-    """Names of the files that its contrasts are made of."""
+    """Names of the files that its contrasts are made of; none where no claim and no exhibit asks for one."""
     data_keys: ClassVar[set[str]] = {"title", "kind", "stand_in"}
     """Keys of its data set that contrasts and exhibits read."""
     without_effect: ClassVar[Mapping[str, object]] = {"batch": True}
     """Its own keys on which no number depends, as pydantic leaves them out: contrasts and exhibits do without."""
+    jobs: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """Job of a rule to what it reads of the settings: name of a parameter to an attribute of the study, or to a method
+    that is given what the job fits, and its wildcards by name."""
 
     _dataset: str = ""
     _shared: Shared
@@ -68,9 +72,10 @@ class Study(Section):
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
         """Return what a job of a rule reads of the settings: of the methods that it fits, and by its wildcards."""
-        if job != "exhibits":
-            raise KeyError(job)
-        return {"study": self.section(), "shared": self.shared()}
+        if job == "exhibits":
+            return {"study": self.section(), "shared": self.shared()}
+        found = {name: attrgetter(path)(self) for name, path in self.jobs[job].items()}
+        return {name: value(fitted, **names) if callable(value) else value for name, value in found.items()}
 
     def section(self) -> dict[str, object]:
         """Return its own keys on which a number or an exhibit depends."""
@@ -137,7 +142,7 @@ class Study(Section):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        return {"contrasts": f"{self.folder}/{self.room}/contrasts.parquet"}
+        return {"contrasts": f"{self.folder}/{self.room}/contrasts.parquet"} if self.contrasted else {}
 
     def shards(self) -> list[str]:
         """Return the shard numbers of its data set, zero-padded as in file names."""

@@ -106,7 +106,8 @@ def check_plan(study):
     assert json.loads(json.dumps(settings)) == settings
     assert type(study).given(study.dataset, settings).params("exhibits") == settings
     exhibits, planned = study.own_exhibits(), study.planned_files()
-    # declared exhibits show times where a study has any
-    assert {name for exhibit in exhibits for name in (*exhibit.needs, *exhibit.optional)} <= {*planned, "times"}
+    wanted = {name for exhibit in exhibits for name in (*exhibit.needs, *exhibit.optional)}
+    # declared exhibits show times and contrasts where a study has any
+    assert wanted <= {*planned, "times", "contrasts"}
     assert set(study.contrasted) & set(planned) <= set(study.inputs("contrasts"))
     return {exhibit.id for exhibit in exhibits}

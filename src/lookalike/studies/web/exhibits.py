@@ -1,117 +1,223 @@
-"""Tables and figures of the web study: OASIS, JMLR 5.2, its draft (5.3) and its NIPS version (4.1)."""
+"""Figures of the web study: precision at top k (JMLR Figure 3A) and training time over the size (JMLR Figure 4)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
+import numpy as np
 import pandas as pd
+from numpy.polynomial import Polynomial
 
-from lookalike.exhibits.margins import margin
-from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series, Table
-from lookalike.exhibits.printed import beside_print, plus_minus
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
+from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, beside_print, human_time
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import GREY, Look, looks_of
-from lookalike.studies.metrics import select
-from lookalike.studies.web.runtime_figure import JMLR
-from lookalike.studies.web.study import PARTS, WebStudy
+from lookalike.exhibits.results import UNFINISHED
+from lookalike.exhibits.style import GREY, LOOKS, Look, looks_of
+from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.web.results import N_GALLERY, N_QUERIES, SIZES, TRAIN_TIME
+from lookalike.studies.web.study import WebStudy
 
-QUANTITIES = {
-    "queries": ("Number of Queries", ",.0f"),
-    "images": ("Number of Images", ",.0f"),
-    "pairs": ("Query-image pairs", ",.0f"),
-    "nonzeros_per_image": ("Non-zeros an image", ",.1f"),
-    "relevant_per_image": ("Relevant images an image", ",.1f"),
-}
-"""Counted quantity to its heading and format; the first two are the papers' columns, the last two in running text."""
-IN_TABLE = ("queries", "images")
-ABOUT_RELEVANT = "about 100 (JMLR section 5.2.1)"
-"""Words of the text for the mean number of relevant images."""
-MARGIN_K = (1, 10)
-"""Numbers of neighbours at which OASIS is set beside the Euclidean distance."""
-
-
-@exhibit(
-    "oasis-jmlr-2010/table1",
-    "oasis-2009-draft/table3",
-    title="Statistics of the collection",
-    needs=("metrics",),
-    shows=(),
-)
-def collection(study: WebStudy) -> Table:
-    """How large the collection is: its queries and images, and the visterms and relevant images that an image has."""
-    ours = pd.DataFrame(list(product(PARTS, QUANTITIES)), columns=["part", "metric"])
-    ours.insert(1, "setting", ours["part"].map(PARTS).where(ours["metric"].isin(IN_TABLE), ""))
-    ours["ours"] = [study.counts.get(place, math.nan) for place in zip(ours["part"], ours["metric"], strict=True)]
-    printed = select(study.printed, paper=study.paper or JMLR, exhibit=["table1", "table3", "text"])
-    cells = beside_print(ours.assign(ours_std=math.nan), printed, on=("setting", "metric"))
-    values = zip(cells["ours"], cells["metric"], strict=True)
-    cells["ours_cell"] = [plus_minus(value, math.nan, QUANTITIES[quantity][1]) for value, quantity in values]
-    cells["printed_cell"] = ["" if math.isnan(value) else f"{value:,.10g}" for value in cells["printed"]]
-    parts = {part: name.capitalize() for part, name in PARTS.items()}
-    headings = {quantity: heading for quantity, (heading, _) in QUANTITIES.items()}
-    notes = [
-        "Non-zeros: how many different visterms an image has. The paper prints the mean of all (JMLR section 3).",
-        "Relevant images share a query with an image and are of its part. They are counted for a sample where there "
-        f"are many; the paper says {ABOUT_RELEVANT}.",
-    ]
-    titles = {"part": parts, "metric": headings}
-    return Table(cells, rows=("part",), columns="metric", titles=titles, notes=tuple(notes))
+JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
+OURS, LIMITED, OWN = "ours", "ended at a limit", "this study's training"
+EXTRAPOLATED = "extrapolated"
+NIPS_PRINTED, JMLR_PRINTED = "printed (NIPS)", "printed (JMLR)"
+MARKERS = {LIMITED: "^", OWN: "*", JMLR_PRINTED: "s"}
+"""Origin of a time to its marker, where it is not that of its method."""
+TITLES = {"oasis": "OASIS", "lmnn": "LMNN"}
+SAME_SIZE = 1.1
+"""Two collections are of one size if neither has more than this times the other's."""
+FIT_FROM, LEAST_SIZES = 100, 3
+"""Size from which LMNN's times are continued, as fixed costs hide their growth below; and sizes that a curve takes."""
+BELIEVED = 10
+"""Times the largest measured size to which LMNN's times are continued: a fit to small sizes says little further on."""
+TICKS = (0.001, 0.01, 0.1, 1, 10, MINUTE, 10 * MINUTE, HOUR, 10 * HOUR, 4 * DAY, 40 * DAY, YEAR, 10 * YEAR, 100 * YEAR)
+"""Seconds at which the axis of times has a tick: about a power of ten apart, each a number that people say."""
 
 
-@exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("metrics",), shows=())
+@exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("results",), shows=())
 def precision_by_log(study: WebStudy) -> Figure:
     """How many of the first k images are relevant, that is, share a query of the log with the query image."""
-    images, relevant = (study.counts["test", quantity] for quantity in ("images", "relevant_per_image"))
-    chance = 100 * relevant / (images - 1)
-    printed = study.printed[study.printed["metric"] == "web_p@1"].replace({"web_p@1": "p@1"})
-    levels = [("chance", chance, int(images)), *(("oasis, printed", value, 0) for value in printed["value"])]
-    beside = pd.DataFrame(levels, columns=["series", "precision", "n_gallery"]).assign(k=1, n_queries=0)
-    ours = {"setting": "", "method": "oasis", "metric": "p@1", "ours": study.precision_at("oasis", 1)[0]}
-    cells = beside_print(pd.DataFrame([ours | {"ours_std": math.nan}]), printed)
+    table, n_images = study.precision(), study.counts["test", "images"]
+    chance = 100 * study.counts["test", "relevant_per_image"] / (n_images - 1)
+    frame = table.assign(
+        low=table["precision"] - table["standard_error"], high=table["precision"] + table["standard_error"]
+    )
+    looks = looks_of([method for method in study.methods if method in set(frame["method"])])
+    series = [
+        Series(study.title_of(method), {"method": method}, "k", "precision", look, "low", "high", band=True)
+        for method, look in looks.items()
+    ]
+    x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), text="k = {:.0f}")
+    y = Axis("Precision at top k (%)", low=0, text="{:.1f}%")
+    panel = Panel("", x, y, tuple(series), (Line("chance", chance, Look(GREY, "", "--")),))
+    at_one = select(table, method="oasis", k=1)["precision"]
+    ours = pd.DataFrame({"setting": "", "method": "oasis", "metric": "p@1", "ours": at_one, "ours_std": math.nan})
+    printed = study.printed.replace({"metric": {"web_p@1": "p@1"}})
     notes = (
+        f"Each of {study.size_of(N_QUERIES):,} query images, sampled from the test images, ranks all other "
+        f"{study.size_of(N_GALLERY) - 1:,} of them. Bands: ± standard error over query images.",
+        "The gap between OASIS and Euclidean is no evidence about the papers. It comes from the simulation, whose "
+        "images share styles that mean nothing to queries.",
         "One shared query is enough: the papers' threshold theta on relevance is 0 here.",
         "The papers' figure shows OASIS alone: it has no curve of Euclidean and none of averaged models.",
         f"Chance is {chance:.2g}%, the share of relevant images among all.",
-        *(
-            f"JMLR section 5.2.2 prints {value:g}% at top 1, by the log of a real search engine. It is not drawn, "
-            "because it says nothing beside these curves. The printed curves have no numbers."
-            for value in printed["value"]
-        ),
+        "JMLR section 5.2.2 prints 1.5% at top 1, by the log of a real search engine. It is not in the figure, because "
+        "it says nothing beside these curves. The printed curves have no numbers.",
     )
-    frame = pd.concat([study.precision("p@k"), beside], ignore_index=True)
-    figure = precision_figure(study, frame, "Precision at top k (%)", cells, notes)
-    return replace(figure, margins=tuple(margin_at(study, k) for k in MARGIN_K))
+    chance_row = pd.DataFrame([{"method": "chance", "k": 1, "precision": chance}])
+    frame = pd.concat([frame, chance_row], ignore_index=True)
+    return Figure(frame, (panel,), beside_print(ours, printed), notes, size=(4.3, 2.85))
 
 
-def margin_at(study: WebStudy, k: int) -> Margin:
-    """OASIS minus Euclidean distance in precision at top k; print has the curve of OASIS alone."""
-    ours = {method: study.precision_at(method, k)[0] for method in study.methods}
-    rows = study.contrasts.intervals("", f"p@{k}", "oasis", "euclidean")
-    interval = "two standard errors over test images, not paired"
-    return margin(
-        study, rows, ours, {}, setting="", metric=f"P@{k}", interval=interval, kind="not in the paper's figure"
+@exhibit(
+    "oasis-jmlr-2010/fig4",
+    "oasis-nips-2009/fig1b",
+    title="Training time over the number of images",
+    needs=("times",),
+    shows=("runtime",),
+    when=lambda study: study.runtime,
+)
+def training_times(study: WebStudy) -> Figure:
+    """How training time grows with the number of images, for OASIS and for LMNN."""
+    measured, unlearned = measured_times(study)
+    curve, parts = projection(measured), [measured, printed_times(study)]
+    if curve is not None:
+        sizes = np.geomspace(curve.domain[0], curve.domain[1], 20).round()
+        parts.append(times_frame("lmnn", sizes, curve(sizes), EXTRAPOLATED))
+    frame = pd.concat(parts, ignore_index=True)
+    least, most = frame["seconds"].min() / 4, 4 * frame["seconds"].max()
+    ticks = tuple((tick, human_time(tick)) for tick in TICKS if least <= tick <= most)
+    x = Axis("Training images (OASIS) or rows (LMNN)", "log", tick_form="short", text="{:,.0f} images or rows")
+    y = Axis("Training time (ours: processor time)", "log", least, most, ticks=ticks, text="time")
+    panel = Panel("", x, y, tuple(series_of(frame)))
+    return Figure(frame, (panel,), beside(study, measured), tuple(notes_of(measured, unlearned)), size=(5.4, 3.65))
+
+
+def times_frame(method: object, n_images: object, seconds: object, origin: object) -> pd.DataFrame:
+    """Return times of a figure: one a row."""
+    return pd.DataFrame({"method": method, "n_images": n_images, "seconds": seconds, "origin": origin})
+
+
+def measured_times(study: WebStudy) -> tuple[pd.DataFrame, list[str]]:
+    """Return the median time of each method and size, and in words those that learned nothing."""
+    rows = select(study.results, metric=[TRAIN_TIME, UNFINISHED])
+    runs = rows.pivot(index=["setting", "method", "x", "repeat"], columns="metric", values="value").reset_index()
+    nothing = runs[runs[TRAIN_TIME] <= 0]
+    groups = runs[runs[TRAIN_TIME] > 0].groupby(["setting", "method", "x"], sort=False)
+    found = groups.agg({TRAIN_TIME: "median", UNFINISHED: "max"}).reset_index()
+    origin = np.where(found["setting"] != SIZES, OWN, np.where(found[UNFINISHED] > 0, LIMITED, OURS))
+    times = times_frame(found["method"], found["x"].astype("int64"), found[TRAIN_TIME], origin)
+    return times, [f"{TITLES[row.method]} at {row.x:,.0f}" for row in rows_in(nothing)]
+
+
+def printed_times(study: WebStudy) -> pd.DataFrame:
+    """Return the times of NIPS Figure 1b, and that of JMLR section 5.2.1 with the images of its Table 1."""
+    rows = pd.concat([printed_sizes(study, paper) for paper in (NIPS, JMLR)], ignore_index=True)
+    origin = rows["paper"].map({NIPS: NIPS_PRINTED, JMLR: JMLR_PRINTED})
+    return times_frame(rows["method"].replace("fast-lmnn", "lmnn"), rows["n_images"], MINUTE * rows["value"], origin)
+
+
+def printed_sizes(study: WebStudy, paper: str) -> pd.DataFrame:
+    """Return the printed times of a paper in minutes, with their number of images."""
+    if paper == NIPS:
+        rows = study.printed_in("fig1b", NIPS)
+        return rows.assign(n_images=rows["setting"].str.removeprefix("images=").astype("int64"))
+    images = select(study.printed_in("table1", JMLR), setting="training", metric="images")["value"].sum()
+    rows = select(study.printed_in("text", JMLR), metric="web_training_time")
+    return rows.assign(metric=TRAIN_TIME, n_images=int(images))
+
+
+def projection(times: pd.DataFrame) -> Polynomial | None:
+    """Return LMNN's time as a polynomial of second degree, as the papers do; None below three sizes that ended.
+
+    No coefficient is negative, so that it never falls. Its domain is from the largest size to ten times that.
+    """
+    from scipy.optimize import nnls
+
+    own = select(times, method="lmnn", origin=OURS)
+    own = own[own["n_images"] >= FIT_FROM]
+    if len(own) < LEAST_SIZES:
+        return None
+    x, y = (own[column].to_numpy(dtype=np.float64) for column in ("n_images", "seconds"))
+    # relative residuals, so that the largest size does not decide alone
+    terms = np.stack([np.ones_like(x), x / x.max(), (x / x.max()) ** 2], axis=1)
+    coefficients = nnls(terms / y[:, None], np.ones_like(y))[0] / x.max() ** np.arange(3)
+    domain = [x.max(), BELIEVED * x.max()]
+    return Polynomial(coefficients, domain, domain)
+
+
+def beside(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
+    """Return our times, at about the same size or extrapolated, beside the printed ones of the paper at hand."""
+    printed = printed_sizes(study, study.paper)
+    rows = printed[["setting", "method", "metric", "n_images"]]
+    found = [time_at(measured, row.method.replace("fast-lmnn", "lmnn"), row.n_images) for row in rows_in(rows)]
+    minutes, origins = [seconds / MINUTE for seconds, _ in found], [origin for _, origin in found]
+    ours = rows.assign(ours=minutes, ours_std=math.nan, origin=origins, unit="minutes")
+    cells = beside_print(ours, printed.drop(columns="n_images"))
+    cells["ours_cell"] = [human_time(MINUTE * value) or MISSING for value in cells["ours"]]
+    return cells.assign(printed_cell=[f"{minutes:,g} min" for minutes in cells["printed"]])
+
+
+def time_at(measured: pd.DataFrame, method: str, n_images: int) -> tuple[float, str]:
+    """Return the seconds of a method at about so many images, and where they are from; NaN where there is no time."""
+    own = select(measured, method=method)
+    ratio = np.exp(np.abs(np.log(own["n_images"] / n_images)))
+    if len(own) and ratio.min() <= SAME_SIZE:
+        nearest = own.loc[ratio.idxmin()]
+        return float(nearest["seconds"]), str(nearest["origin"])
+    curve = projection(measured) if method == "lmnn" else None
+    if curve is None or n_images > curve.domain[1]:
+        return math.nan, ""
+    return float(curve(n_images)), EXTRAPOLATED
+
+
+def series_of(frame: pd.DataFrame) -> Iterator[Series]:
+    """Yield a series of each method and origin, in the colour of its method; printed points are hollow."""
+    for method, origin in frame[["method", "origin"]].drop_duplicates().itertuples(index=False):
+        own, is_line = LOOKS[method], origin in (OURS, EXTRAPOLATED)
+        look, name = Look(own.colour, MARKERS.get(origin, own.marker)), f"{TITLES[method]}, {origin}"
+        if origin == EXTRAPOLATED:
+            look, name = Look(own.colour, "", "--"), f"{name} {BELIEVED}-fold"
+        points = Series(name, {"method": method, "origin": origin}, "n_images", "seconds", look)
+        yield replace(points, kind="line" if is_line else "points", hollow=origin in (NIPS_PRINTED, JMLR_PRINTED))
+
+
+def notes_of(measured: pd.DataFrame, unlearned: list[str]) -> Iterator[str]:
+    """Say what was timed and how it ended, how time grows, and what is extrapolated or printed."""
+    yield (
+        "Ours are processor seconds of training on one thread; of several rankers, the median. OASIS is timed up to "
+        "the step with the best validation mAP, each size on a simulated collection of its own; LMNN learns rows of a "
+        "synthetic set in the shape of MNIST: 10 classes, 784 features."
     )
-
-
-def precision_figure(
-    study: WebStudy, frame: pd.DataFrame, label: str, cells: pd.DataFrame | None = None, notes: tuple[str, ...] = ()
-) -> Figure:
-    """Precision of each method over k with bands of a standard error, and the level of chance."""
-    precision = frame.groupby("series", sort=False)["precision"].first()
-    methods = [method for method in study.methods if method in precision]
-    series = [
-        Series(study.title_of(method), {"series": method}, "k", "precision", look, "low", "high", band=True)
-        for method, look in looks_of(methods).items()
-    ]
-    chance = [Line("chance", level, Look(GREY, "", "--")) for level in precision[precision.index == "chance"].tolist()]
-    x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), text="k = {:.0f}")
-    panel = Panel("", x, Axis(label, low=0, text="{:.1f}%"), tuple(series), tuple(chance))
-    common = (
-        f"Each of {study.size_of('n_queries'):,} query images, drawn from the test images, ranks all other "
-        f"{study.size_of('n_gallery') - 1:,} of them. Bands: ± standard error over query images.",
-        "The gap between OASIS and Euclidean is no evidence about the papers. It comes from the simulation, whose "
-        "images share styles that mean nothing to queries.",
+    yield (
+        "Hollow markers are printed times, of other machines: circles and diamonds as NIPS Figure 1b labels them, the "
+        "square by JMLR section 5.2.1. The paper's LMNN learns MNIST, and its time at the largest size is a projection."
     )
-    return Figure(frame, (panel,), cells, (*common, *notes), size=(4.3, 2.85))
+    if LIMITED in set(measured["origin"]):
+        yield "Triangles are trainings that ended at a limit of steps or of time, and would have gone on."
+    if words := growth(measured):
+        yield f"JMLR section 5.2.4 says that the time of OASIS grows linearly. Ours grows as images^{words}"
+    if projection(measured) is not None:
+        yield (
+            "Dashed: a polynomial of second degree (no coefficient negative) through the times of LMNN from "
+            f"{FIT_FROM} rows on, continued to {BELIEVED} times as many rows as were measured."
+        )
+    if unlearned:
+        yield f"Some runs have no time, since no step beat the start on validation images: {', '.join(unlearned)}."
+
+
+def growth(times: pd.DataFrame) -> str:
+    """Return the power of the number of images with which OASIS's time grows, and of what that is the interval."""
+    from scipy.stats import linregress, t
+
+    own = select(times, method="oasis", origin=OURS)
+    if len(own) < LEAST_SIZES:
+        return ""
+    line = linregress(np.log(own["n_images"]), np.log(own["seconds"]))
+    half_width = t.ppf(0.975, len(own) - 2) * line.stderr
+    return (
+        f"{line.slope:.2f} ± {half_width:.2f} (least squares in logarithms over {len(own)} sizes that ended by "
+        "themselves; ±: 95% interval)."
+    )

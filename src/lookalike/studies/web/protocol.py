@@ -16,6 +16,7 @@ from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.data.query_log import QueryLog
+from lookalike.exhibits.results import results_frame
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.large_scale import TrainingPlan, TrainingRun, train
@@ -25,8 +26,7 @@ from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
-from lookalike.studies.metrics import metrics_frame
-from lookalike.studies.web.numbers import TEST, VISTERMS
+from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, hold_out
 
@@ -186,8 +186,8 @@ def score_retrieval(
     for method, matrix in systems.items():
         found, _ = top_k(matrix(), gallery[own], gallery, longest, own=own, n_threads=n_threads)
         table = precision_of_retrieval(found, query_ids, gallery_ids, log, method=method)
-        best = table.iloc[0]
-        report(f"{method}: P@1 {best['value']:.4f} +- {best['high'] - best['value']:.4f}")
+        at_one = table[table["x"] == 1].set_index("metric")["value"]
+        report(f"{method}: P@1 {at_one[PRECISION]:.4f} +- {at_one[STANDARD_ERROR]:.4f}")
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
@@ -209,19 +209,16 @@ def precision_of_retrieval(
     *,
     method: str,
 ) -> pd.DataFrame:
-    """Precision at k by the log, with one standard error on both sides (JMLR 5.2, theta 0)."""
+    """Return precision at k by the log and its standard error as rows of results (JMLR 5.2, theta 0)."""
     # every query image counts, also one without a relevant image in the gallery
     queries, gallery = np.asarray(query_ids), np.asarray(gallery_ids)
-    shares = _mean_shares("p@k", np.asarray(log.are_relevant(queries, gallery[found], theta=0.0)))
-    sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [len(queries), len(gallery)]})
-    table = pd.concat([shares, sizes], ignore_index=True)
-    return metrics_frame(table.assign(representation=VISTERMS, subset=TEST, method=method))
-
-
-def _mean_shares(metric: str, hits: Array) -> pd.DataFrame:
-    """Mean share of hits among the first k over the query images, and one standard error of it on both sides."""
+    hits = np.asarray(log.are_relevant(queries, gallery[found], theta=0.0))
     ks = np.arange(1, hits.shape[1] + 1)
     # taken by columns, which lie together then: sums over the queries round by that
     shares = np.cumsum(hits, axis=1)[:, ks - 1] / ks
-    mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
-    return pd.DataFrame({"metric": metric, "x": ks, "value": mean, "low": mean - error, "high": mean + error})
+    errors = shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
+    numbers = {PRECISION: shares.mean(axis=0), STANDARD_ERROR: errors}
+    curves = [pd.DataFrame({"metric": metric, "x": ks, "value": values}) for metric, values in numbers.items()]
+    sizes = pd.DataFrame({"metric": [N_QUERIES, N_GALLERY], "value": [len(queries), len(gallery)]})
+    table = pd.concat([*(curve.assign(unit="fraction") for curve in curves), sizes], ignore_index=True)
+    return results_frame(table.assign(study="web", method=method))

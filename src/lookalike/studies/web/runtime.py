@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
-from lookalike.studies.web.numbers import timed_run
+from lookalike.studies.web.results import Row, timed_run
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 from lookalike.studies.web.validation import Validation, hold_out
 
@@ -51,20 +50,17 @@ def time_oasis(
     seed: int,
     folder: PathLike,
     report: Callable[[str], None] | None = None,
-) -> dict[str, Any]:
+) -> list[Row]:
     """Time OASIS up to the step that early stopping chooses, on images that are made in `folder` and removed."""
     warm_up()
     with TemporaryDirectory(dir=folder) as scratch:
         run = _learn(simulation, timing, held_out, seed, Path(scratch), report)
     # scores are not counted, as in the papers; drawing triplets and weighing rows is, as part of the steps
-    # the first of the best, which may be the start: step 0 and no time say that nothing was learned
+    # the first of the best, which may be the start: no time says that nothing was learned
     best = max(run.curve, key=lambda row: row["map"])
     # processor time is known of the whole run only
     share = best["seconds"] / run.seconds if run.seconds else 0.0
-    steps, times = int(best["step"]), (float(best["seconds"]), float(share * run.cpu_seconds))
-    # the last score was the best, so it was still growing
-    is_bound = run.stopped == "limit" and steps == run.n_steps
-    return timed_run("OASIS", simulation.n_images, steps, times, run.stopped, is_bound)
+    return timed_run("oasis", simulation.n_images, float(share * run.cpu_seconds), run.stopped)
 
 
 def _learn(
@@ -124,7 +120,7 @@ def _gaussian_map(random: np.random.Generator, rank: int, variance: float, *, fa
     return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=1))[:, None])
 
 
-def time_lmnn(n: int, timing: LmnnTimes, *, seed: int) -> dict[str, Any]:
+def time_lmnn(n: int, timing: LmnnTimes, *, seed: int) -> list[Row]:
     """Time LMNN with an active set on `n` rows of `mnist_like`; past its time limit, by how far it got."""
     lmnn.warm_up()
     X, y = mnist_like(n, integer_seed(seed, "web", "runtime", "rows", 0))
@@ -138,8 +134,7 @@ def time_lmnn(n: int, timing: LmnnTimes, *, seed: int) -> dict[str, Any]:
         stopped = "converged" if model.converged_ else "limit"
     except TimeLimitReachedError:
         stopped = "time limit"
-    times = clock.seconds["fit"], clock.cpu_seconds["fit"]
-    return timed_run("LMNN", n, int(getattr(model, "n_steps_", 0)), times, stopped, stopped != "converged")
+    return timed_run("lmnn", n, clock.cpu_seconds["fit"], stopped)
 
 
 def warm_up() -> None:

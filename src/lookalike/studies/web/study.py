@@ -1,11 +1,7 @@
-"""The web study: what its settings ask for, and what its exhibits ask of its numbers.
-
-Its data are simulated, so that no number of ours gets a verdict (JMLR 5.2).
-"""
+"""The web study: its section of the settings, and what its rules, jobs and exhibits ask of it (JMLR 5.2)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -16,12 +12,13 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import WEB_KINDS, Simulation
 from lookalike.core.settings.model import ABSENT, Absent, only
 from lookalike.core.settings.sentences import refer_kind
+from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.metrics import select
-from lookalike.studies.web.numbers import TEST
+from lookalike.studies.web.results import N_QUERIES, PRECISION, SPEED, STANDARD_ERROR
 from lookalike.studies.web.settings import (
     HeldOutLog,
     LmnnTimes,
@@ -34,18 +31,39 @@ from lookalike.studies.web.settings import (
 
 RANKER_FILES = ("W.npy", "fit.json", "curve.parquet")
 """What training a ranker writes into ``rankers/{ranker}``."""
-PARTS = {"train": "training", "test": "test"}
-"""Part of the collection to its printed name, in the order of the papers' table."""
-WHY_NOT_COMPARABLE = "simulated"
+PARTS = {"train": "Training", "test": "Test"}
+"""Parts of the collection, in the order of the papers' table."""
+COUNTS = {
+    "queries": "Number of Queries",
+    "images": "Number of Images",
+    "pairs": "Query-image pairs",
+    "nonzeros_per_image": "Non-zeros an image",
+    "relevant_per_image": "Relevant images an image",
+}
+"""What is counted of a part; the papers' table has the first two, and their text says the last two of all images."""
 
 
 class WebStudy(Study):
     """The web-scale study (OASIS, JMLR section 5.2) on one data set."""
 
     room: ClassVar = "web"
-    contrasted: ClassVar = ("metrics", "runtime")
     data_keys: ClassVar = {*Study.data_keys, "simulation"}
     without_effect: ClassVar = {"batch": True, "training": {"threads", "checkpoint_seconds"}}
+
+    jobs: ClassVar = {
+        "simulate_log": {"simulation": "simulation", "seed": "drawing_seed"},
+        "simulate_visterms": {"simulation": "simulation", "n_shards": "data_set.shards", "seed": "drawing_seed"},
+        "measure_marginals": {"words": "words", "seed": "seed"},
+        "prepare_training": {"words": "words", "held_out": "validation", "theta": "training.theta", "seed": "seed"},
+        "train_on_log": {
+            "learning": "learning",
+            "checkpoint_seconds": "training.checkpoint_seconds",
+            "seed": "seed",
+        },
+        "average_web_rankers": {"learning": "learning"},
+        "score_web_retrieval": {"words": "words", "test": "test", "seed": "seed"},
+        "time_size": {"learners": "timed_learners", "seed": "seed"},
+    }
 
     batch: Literal["method", "subset"] = "method"
     """`method`: a job for every ranker and every size of `runtime`; `subset`: one for all rankers and one for all
@@ -84,31 +102,13 @@ class WebStudy(Study):
         """Return the study without times over sizes, unless they are shown."""
         return self.anew(runtime=self.runtime if "runtime" in roles else None)
 
-    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
-        """Return what a job of a rule reads of the settings; which other fits and sizes there are it does not."""
-        simulation, words, seed = self.simulation, self.words, self.seed
-        match job:
-            case "simulate_log":
-                return {"simulation": simulation, "seed": self.drawing_seed}
-            case "simulate_visterms":
-                return {"simulation": simulation, "n_shards": self.data_set.shards, "seed": self.drawing_seed}
-            case "measure_marginals":
-                return {"words": words, "seed": seed}
-            case "prepare_training":
-                return {"words": words, "held_out": self.validation, "theta": self.training.theta, "seed": seed}
-            case "train_on_log":
-                rankers = [names["ranker"]] if "ranker" in names else self.rankers
-                every = self.training.checkpoint_seconds
-                return {"rankers": rankers, "learning": self.learning, "checkpoint_seconds": every, "seed": seed}
-            case "average_web_rankers":
-                return {"learning": self.learning}
-            case "score_web_retrieval":
-                return {"words": words, "test": self.test, "seed": seed}
-            case "time_size" if self.runtime is not None:
-                lmnn: dict[str, Any] = {"lmnn": only(LmnnTimes, self.runtime)}
-                oasis = {"oasis": only(OasisTimes, self.runtime), "held_out": self.validation, "simulation": simulation}
-                return {"seed": seed, **({"lmnn": lmnn, "oasis": oasis}.get(names.get("learner", "")) or lmnn | oasis)}
-        return super().reads(job, fitted, **names)
+    def timed_learners(self, fitted: Sequence[str], learner: str = "", **names: str) -> Mapping[str, Any]:
+        """Return what decides the times of a learner, or of both, over the size of what they learn from."""
+        if self.runtime is None:
+            return {}
+        oasis = {"timing": only(OasisTimes, self.runtime), "held_out": self.validation, "simulation": self.simulation}
+        learners = {"oasis": oasis, "lmnn": {"timing": only(LmnnTimes, self.runtime)}}
+        return {learner: learners[learner]} if learner else learners
 
     @property
     def simulation(self) -> Simulation:
@@ -160,9 +160,7 @@ class WebStudy(Study):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        names = {"metrics": "metrics", "fits": "timing", "runtime": "runtime"}
-        tables = {name: f"{self.folder}/web/{file}.parquet" for name, file in names.items()}
-        return {**tables, **super().planned_files()}
+        return {name: f"{self.folder}/{name}.parquet" for name in ("results", "times")}
 
     @property
     def method_titles(self) -> dict[str, str]:
@@ -181,39 +179,39 @@ class WebStudy(Study):
         """Return what stands in the corner of every picture."""
         return "Simulated data"
 
+    def titles_of(self, column: str) -> Mapping[str, str]:
+        """Return the values of a column of results with their titles, in the order of tables."""
+        return {"part": PARTS, "metric": COUNTS}.get(column, self.method_titles)
+
+    def printed_results(self) -> pd.DataFrame:
+        """Return the papers' counts of each part, and those that they print of all images for both parts."""
+        table = self.printed_in()
+        text = select(self.printed_in("text"), metric=list(COUNTS))
+        of_parts = [text.assign(part=part) for part in PARTS]
+        printed_parts = {"training": "train", "test": "test"}
+        return pd.concat([table.assign(part=table["setting"].map(printed_parts)), *of_parts], ignore_index=True)
+
     @cached_property
     def counts(self) -> dict[tuple[str, str], float]:
-        """(part, quantity) to what was counted, such as ``("train", "images")``."""
-        if not self.has("metrics"):
+        """(part, metric) to what was counted, such as ``("train", "images")``."""
+        if not self.has("results"):
             return {}
-        metrics = self.table("metrics")
-        counted = metrics[metrics["x"].isna() & metrics["subset"].isin(list(PARTS)) & (metrics["method"] == "")]
-        keys = zip(counted["subset"], counted["metric"], counted["value"], strict=True)
-        return {(str(part), str(quantity)): float(value) for part, quantity, value in keys}
+        counted = self.results.dropna(subset="part")
+        keys = zip(counted["part"], counted["metric"], counted["value"], strict=True)
+        return {(str(part), str(metric)): float(value) for part, metric, value in keys}
 
-    def precision(self, metric: str, methods: Sequence[str] = ()) -> pd.DataFrame:
-        """Return precision at k, its errors and ends in percent, by ``series`` and ``k``."""
-        rows = select(self.table("metrics"), metric=metric, subset=TEST, method=list(methods or self.methods))
-        rows = rows.rename(columns={"method": "series", "x": "k", "value": "precision"}).astype({"k": int})
-        rows[["precision", "low", "high"]] = 100 * rows[["precision", "low", "high"]]
-        counts = {quantity: self.size_of(quantity) for quantity in ("n_queries", "n_gallery")}
-        rows = rows.assign(standard_error=rows["high"] - rows["precision"], **counts)
-        return rows[["series", "k", "precision", "standard_error", "low", "high", *counts]]
+    def precision(self) -> pd.DataFrame:
+        """Return precision at k with its standard error in percent: a row of every method and k."""
+        curves = select(self.results, metric=[PRECISION, STANDARD_ERROR], method=self.methods)
+        table = (100 * curves.pivot(index=["method", "x"], columns="metric", values="value")).reset_index()
+        names = {"x": "k", PRECISION: "precision", STANDARD_ERROR: "standard_error"}
+        order = {method: place for place, method in enumerate(self.methods)}
+        return table.rename(columns=names).sort_values("method", key=lambda methods: methods.map(order), kind="stable")
 
-    def precision_at(self, method: str, k: int, metric: str = "p@k") -> tuple[float, float]:
-        """Return precision at k and its standard error, in percent; NaN twice where there is none."""
-        rows = self.precision(metric, [method]).loc[lambda found: found["k"] == k]
-        return (math.nan, math.nan) if rows.empty else (rows["precision"].iloc[0], rows["standard_error"].iloc[0])
-
-    def size_of(self, quantity: str) -> int:
-        """Return ``n_queries`` that were scored, or ``n_gallery``."""
-        rows = select(self.table("metrics"), metric=quantity, subset=TEST)
+    def size_of(self, metric: str) -> int:
+        """Return how many images queried, or were queried."""
+        rows = select(self.results, metric=metric)
         return int(rows["value"].max()) if len(rows) else 0
-
-    @property
-    def processors(self) -> str:
-        """Which processors learned; "" where that is not known."""
-        return " and ".join(sorted(set(self.table("fits")["processor"].dropna()))) if self.has("fits") else ""
 
     @property
     def size(self) -> str:
@@ -223,27 +221,32 @@ class WebStudy(Study):
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return precision at 1 and 10 of every method, and how fast OASIS learned."""
-        rows = {method: [plus_minus(*self.precision_at(method, k), ".1f") for k in (1, 10)] for method in self.methods}
-        speed = self.table("fits")["steps_per_second"].mean()
+        places = pd.MultiIndex.from_product([self.methods, (1, 10)])
+        at = self.precision().set_index(["method", "k"])[["precision", "standard_error"]].reindex(places)
+        rows = {
+            method: [plus_minus(mean, error, ".1f") for mean, error in at.loc[method].to_numpy()]
+            for method in self.methods
+        }
+        speed = select(self.results, metric=SPEED)["value"].mean()
         sentence = (
-            f"P@1 is how often the first image is relevant, over {self.size_of('n_queries'):,} test images; ± standard "
+            f"P@1 is how often the first image is relevant, over {self.size_of(N_QUERIES):,} test images; ± standard "
             f"error over them. OASIS learned at {speed:,.0f} steps a second on 1 thread."
         )
         about = "retrieval learned from a query log (JMLR 2010, Figure 3A)"
         return about, ["P@1 (%)", "P@10 (%)"], rows, [sentence]
 
-    def data_sentence(self, drawn: Any) -> str:
+    def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, and how many."""
-        counts = {name: self.counts.get((part, "images")) for part, name in PARTS.items()}
-        images = [f"{n_images:,.0f} {name} images" for name, n_images in counts.items() if n_images is not None]
+        counts = {title.lower(): self.counts.get((part, "images")) for part, title in PARTS.items()}
+        images = [f"{n_images:,.0f} {part} images" for part, n_images in counts.items() if n_images is not None]
         size = f": {' and '.join(images)} of {self.words:,} visterms" if images else ""
         return f"Data: {self.title} (query log and images made by code){size}."
 
-    def notes(self, drawn: Any) -> list[str]:
-        """Say why no printed number has a verdict, where there is one."""
-        cells = drawn.frame if "is_printed" in getattr(drawn, "frame", ()) else getattr(drawn, "cells", None)
-        is_printed = cells is not None and bool(cells["is_printed"].any())
-        return [f"Not comparable with the printed numbers: {WHY_NOT_COMPARABLE}."] if is_printed else []
+    def notes(self, drawn: Drawn | None) -> list[str]:
+        """Say that printed numbers are of other data, where there is one."""
+        cells = drawn.cells if isinstance(drawn, Figure) else drawn.frame if isinstance(drawn, Table) else None
+        is_printed = cells is not None and bool(cells["printed"].notna().any())
+        return ["Not comparable with the printed numbers: simulated."] * is_printed
 
 
 STUDY = WebStudy

@@ -2,13 +2,20 @@
 
 import numpy as np
 import pandas as pd
-from contract import contrasted, printed
+from contract import printed
 
-from lookalike.core.files import write_table
-from lookalike.studies.metrics import metrics_frame
+from lookalike.exhibits.results import results_frame, write_results
 from lookalike.studies.rooms import study_of
 from lookalike.studies.settings import checked
-from lookalike.studies.web.numbers import study_metrics
+from lookalike.studies.web.results import (
+    N_GALLERY,
+    N_QUERIES,
+    PRECISION,
+    STANDARD_ERROR,
+    counted,
+    timed_run,
+    times_of_ranker,
+)
 
 FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
@@ -29,36 +36,34 @@ def web_study(*without, rankers=2, **changes):
 
 
 def toy_precision():
-    k, parts = np.array([1, 2, 5, 10, 20, 50]), []
+    k, rows = np.array([1, 2, 5, 10, 20, 50]), []
     for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
-        value = level / k**0.5
-        p = pd.DataFrame({"metric": "p@k", "x": k, "value": value, "low": value - 0.001, "high": value + 0.001})
-        sizes = pd.DataFrame({"metric": ["n_queries", "n_gallery"], "value": [10_000.0, 402_164.0]})
-        parts.append(pd.concat([p, sizes]).assign(method=method))
-    return metrics_frame(pd.concat(parts).assign(representation="visterms", subset="test"))
+        for metric, values in ((PRECISION, level / k**0.5), (STANDARD_ERROR, np.full(len(k), 0.001))):
+            rows.append(pd.DataFrame({"method": method, "metric": metric, "x": k, "value": values}))
+        sizes = {"metric": [N_QUERIES, N_GALLERY], "value": [10_000.0, 402_164.0]}
+        rows.append(pd.DataFrame(sizes).assign(method=method))
+    return results_frame(pd.concat(rows).assign(study="web"))
 
 
-def toy_fits():
-    fit = {"method": "oasis", "n_threads": 1, "n_steps": 80, "seconds_fit": 4800.0}
-    fit |= {"cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0}
-    fit |= {"n_train": 2_292_259, "resumed": 0, "processor": "a processor", "n_validation": 20_000}
-    ends = [
-        {"ranker": 0, "chosen_step": 80, "stopped": "limit"},
-        {"ranker": 1, "chosen_step": 70, "stopped": "saturated"},
-    ]
-    return pd.DataFrame([fit | end for end in ends])
+def ranker_times():
+    """What two rankers took whose best steps were all and half of their steps."""
+    fit = {"seconds_fit": 4800.0, "cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0}
+    fit |= {"n_train": 2_292_259, "n_validation": 20_000, "stopped": "limit"}
+    curve = pd.DataFrame({"step": [0, 40, 80], "seconds": [0.0, 2400.0, 4800.0]})
+    ends = ({"ranker": 0, "chosen_step": 80}, {"ranker": 1, "chosen_step": 40})
+    return [row for end in ends for row in times_of_ranker(fit | end, curve)]
 
 
-def toy_runtime(largest=2_292_259):
+def toy_times(largest=2_292_259, *, unlearned=(), cut_off=()):
+    """Times of both learners by size; those in `unlearned` learned nothing, those in `cut_off` ended at a limit."""
+    oasis = {n: FACTOR * n**EXPONENT for n in (60, 600, 10_000, 100_000, largest)}
+    lmnn = {n: 0.02 + 1e-4 * n + 2e-8 * n**2 for n in (60, 600, 2_000, 6_000, 20_000)}
     rows = []
-    for n_images in (60, 600, 10_000, 100_000, largest):
-        rows.append(("OASIS", n_images, 0, 50 * n_images, FACTOR * n_images**EXPONENT, "saturated"))
-    for n_images in (60, 600, 2_000, 6_000, 20_000):
-        for repeat, factor in enumerate((1, 1.04, 1.1)):
-            seconds = (0.02 + 1e-4 * n_images + 2e-8 * n_images**2) * factor
-            rows.append(("LMNN", n_images, repeat, 100, seconds, "converged"))
-    table = pd.DataFrame(rows, columns=["learner", "n_images", "repeat", "steps", "cpu_seconds", "stopped"])
-    return table.assign(seconds=1.1 * table["cpu_seconds"], n_threads=1, lower_bound=False, own_run=False)
+    for method, sizes in (("oasis", oasis), ("lmnn", lmnn)):
+        for n_images, seconds in sizes.items():
+            key, took = (method, n_images), seconds * ((method, n_images) not in unlearned)
+            rows += timed_run(method, n_images, took, "limit" if key in cut_off else "converged")
+    return rows
 
 
 def toy_counts():
@@ -69,21 +74,16 @@ def toy_counts():
     return pd.DataFrame(rows, columns=["part", "quantity", "value"])
 
 
-def toy_study(folder, exhibit, **changed):
-    """The study as one of its exhibits is given it; tables may be `changed`."""
-    found = {
-        "precision": toy_precision(),
-        "counts": toy_counts(),
-        "fits": toy_fits(),
-        "runtime": toy_runtime(),
+def toy_study(folder, exhibit, times=()):
+    """The study as one of its exhibits is given it, with the times of trainings over size."""
+    tables = {
+        "results": pd.concat([toy_precision(), counted(toy_counts())], ignore_index=True),
+        "times": [*(times or toy_times()), *ranker_times()],
     }
-    found |= changed
-    tables = {name: found[name] for name in ("fits", "runtime")}
-    tables["metrics"] = study_metrics(found["precision"], found["counts"])
-    for name, table in tables.items():
-        write_table(table, folder / f"{name}.parquet")
+    for name, rows in tables.items():
+        write_results(rows, folder / f"{name}.parquet")
     study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"))
-    return contrasted("web", study).drawing(study.known_exhibits()[exhibit])
+    return study.drawing(study.known_exhibits()[exhibit])
 
 
 def given():

@@ -7,19 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import check_exhibits, check_not_run, check_plan
-from made_web import (
-    COUNTS,
-    EXPONENT,
-    FACTOR,
-    SECTION,
-    toy_runtime,
-    toy_study,
-    web_study,
-)
-from scipy.stats import linregress, t
+from made_web import COUNTS, EXPONENT, FACTOR, SECTION, toy_study, toy_times, web_study
 
 from lookalike.exhibits.headline import headline
-from lookalike.studies.web import runtime_figure
+from lookalike.exhibits.sheets import sheets_of
+from lookalike.studies.web import exhibits
 
 PRINTED = [
     "oasis-jmlr-2010/table1",
@@ -31,8 +23,8 @@ PRINTED = [
 ]
 
 
-def drawn(folder, exhibit, **changed):
-    study = toy_study(folder, exhibit, **changed)
+def drawn(folder, exhibit, times=()):
+    study = toy_study(folder, exhibit, times)
     return study.exhibit.draw(study)
 
 
@@ -53,22 +45,24 @@ def test_counts_stand_beside_those_of_jmlr(tmp_path):
         assert cells.loc[("train", "images"), "ours"] == COUNTS["train"][1]
         assert cells.loc[("test", "queries"), "printed"] == 41_877
         assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
-        assert cells["is_printed"].sum() == 6
-        assert cells.loc[("train", "images"), "printed_cell"] == "2,292,259"
+        assert cells["printed"].notna().sum() == 6
+        (sheet,) = sheets_of(table)
+        assert sheet.rows[0][:4] == ("Training", "ours", "139,944", "2,292,259")
 
 
 def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_path):
     figure = drawn(tmp_path, "oasis-jmlr-2010/fig3a")
     frame = figure.frame
-    assert list(dict.fromkeys(frame["series"])) == ["oasis", "oasis-averaged", "euclidean", "chance", "oasis, printed"]
-    first = frame[frame["series"] == "oasis"].iloc[0]
-    numbers = first[["precision", "standard_error", "low", "high", "n_queries", "n_gallery"]]
-    assert numbers.tolist() == pytest.approx([1.6, 0.1, 1.5, 1.7, 10_000, 402_164])
+    assert list(dict.fromkeys(frame["method"])) == ["oasis", "oasis-averaged", "euclidean", "chance"]
+    first = frame[frame["method"] == "oasis"].iloc[0]
+    numbers = first[["precision", "standard_error", "low", "high"]]
+    assert numbers.tolist() == pytest.approx([1.6, 0.1, 1.5, 1.7])
+    assert figure.notes[0].startswith("Each of 10,000 query images")
+    assert "all other 402,163 of them" in figure.notes[0]
     (line,) = figure.panels[0].lines
     assert line.at == pytest.approx(100 * 96.4 / 402_163)
-    assert "OASIS, printed" not in str(figure.panels), "of another log, it would seem to be below ours"
-    assert any("prints 1.5% at top 1" in note for note in figure.notes)
-    cell = figure.cells.iloc[0]
+    assert "printed" not in str(figure.panels), "of another log, it would seem to be below ours"
+    (cell,) = figure.cells.to_dict("records")
     assert (cell["ours"], cell["printed"]) == (pytest.approx(1.6), 1.5)
 
 
@@ -78,92 +72,64 @@ def test_the_headline_has_precision_and_the_mean_speed_of_the_rankers(tmp_path):
         assert words in said
 
 
-def test_runtime_shows_medians_print_and_the_two_lines_that_continue_ours(tmp_path):
-    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=toy_runtime())
+def times(figure, method, origin):
+    """Seconds by number of images."""
     frame = figure.frame
-    sizes = {
-        "OASIS": 5,
-        "LMNN": 5,
-        "OASIS: power law": 2,
-        "LMNN, extrapolated": 20,
-        "OASIS, printed": 5,
-        "LMNN, printed": 2,
-        "OASIS, printed (JMLR)": 1,
-    }
-    assert frame.groupby("series").size().to_dict() == sizes
-    ours = frame[(frame["series"] == "LMNN") & (frame["n_images"] == 2000)].iloc[0]
-    base = 0.02 + 0.2 + 0.08
-    assert (ours["low"], ours["seconds"], ours["high"]) == pytest.approx((base, 1.04 * base, 1.1 * base))
-    printed = frame[frame["series"] == "OASIS, printed"].set_index("n_images")["seconds"]
+    own = frame[(frame["method"] == method) & (frame["origin"] == origin)]
+    return dict(zip(own["n_images"], own["seconds"], strict=True))
+
+
+def test_training_times_stand_beside_print_and_lmnn_is_continued(tmp_path):
+    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4")
+    sizes = {("oasis", "ours"): 5, ("lmnn", "ours"): 5, ("lmnn", "extrapolated"): 20, ("oasis", "printed (NIPS)"): 5}
+    sizes |= {("lmnn", "printed (NIPS)"): 2, ("oasis", "printed (JMLR)"): 1, ("oasis", "this study's training"): 1}
+    assert figure.frame.groupby(["method", "origin"]).size().to_dict() == sizes
+    assert times(figure, "lmnn", "ours")[2000] == pytest.approx(0.02 + 0.2 + 0.08)
+    printed = times(figure, "oasis", "printed (NIPS)")
     assert (printed[60], printed[2_300_000]) == (pytest.approx(9), 2 * 86_400)
-    jmlr = frame[frame["series"] == "OASIS, printed (JMLR)"].iloc[0]
-    assert (jmlr["n_images"], jmlr["seconds"]) == (2_292_259, 4000 * 60)
-    last = frame[frame["series"] == "LMNN, extrapolated"].iloc[-1]
-    expected = 1.04 * (0.02 + 20 + 2e-8 * 2e5**2)
-    assert (last["n_images"], last["seconds"]) == (200_000, pytest.approx(expected)), "ten times what was measured"
+    assert times(figure, "oasis", "printed (JMLR)") == {2_292_259: 4000 * 60}
+    assert times(figure, "oasis", "this study's training") == {2_312_259: 1800.0}, "the median of both rankers"
+    continued = times(figure, "lmnn", "extrapolated")
+    assert continued[200_000] == pytest.approx(0.02 + 20 + 2e-8 * 2e5**2), "ten times what was measured"
     notes = " ".join(figure.notes)
     assert f"images^{EXPONENT:.2f} ± 0.00 (least squares in logarithms over 5 sizes" in notes
-    assert "printed times of OASIS grow as images^0.95 ±" in notes
-    assert "at 4 sizes from 100 rows on, drawn on to 10 times as many rows" in notes
-    assert "Arrows" not in notes
-    # the legend says so too
-    assert "LMNN, extrapolated 10-fold" in [series.name for series in figure.panels[0].series]
+    assert "Triangles" not in notes
+    hollow = [series.name for series in figure.panels[0].series if series.hollow]
+    assert hollow == ["OASIS, printed (NIPS)", "LMNN, printed (NIPS)", "OASIS, printed (JMLR)"]
 
 
-def test_a_power_law_has_the_interval_of_a_slope_and_no_extrapolation_falls():
-    sizes = np.array([60, 600, 10_000, 100_000, 2_300_000])
-    seconds = 3e-4 * sizes**0.9 * np.exp([0.2, -0.1, 0.3, -0.2, 0.05])
-    table = pd.DataFrame({"n_images": sizes, "seconds": seconds, "cut_off": False})
-    law, line = runtime_figure.power_law(table), linregress(np.log(sizes), np.log(seconds))
-    assert (law.exponent, law.half_width) == pytest.approx((line.slope, t.ppf(0.975, 3) * line.stderr))
-    assert runtime_figure.power_law(table.iloc[:2]) is None, "a line goes through any two points"
+def test_no_extrapolation_falls():
     for seed in range(5):
-        falling = table.assign(seconds=np.random.default_rng(seed).uniform(0.01, 1e4, 5))
-        assert (runtime_figure.second_degree(falling) >= 0).all()
-
-
-def test_the_studys_own_run_is_a_series_that_no_line_goes_through(tmp_path):
-    table = toy_runtime(100_001)
-    own = table.iloc[[0, 0]].assign(
-        n_images=2_292_259, cpu_seconds=[7.0, 8.0], own_run=True, stopped="limit", lower_bound=True, n_threads=8
-    )
-    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=pd.concat([table, own], ignore_index=True))
-    visible = figure.frame[figure.frame["source"] == "own run"].iloc[0]
-    assert (visible["series"], visible["seconds"], visible["n_repeats"]) == ("OASIS, the study's own run", 7.5, 2)
-    assert "↑" in [label.text for label in figure.panels[0].labels]
-    for words in (f"^{EXPONENT:.2f} ± 0.00", "over all threads (1 and 8) on a processor."):
-        assert words in " ".join(figure.notes)
-    cell = figure.cells.iloc[0]
-    assert (cell["ours"], cell["unit"]) == (pytest.approx(7.5 / 60), "minutes")
-    assert cell["remark"].startswith("the study's own run; stopped: limit")
+        random = np.random.default_rng(seed).uniform(0.01, 1e4, 5)
+        falling = pd.DataFrame({"n_images": [100, 600, 2000, 6000, 9000], "seconds": random})
+        curve = exhibits.projection(falling.assign(method="lmnn", origin="ours"))
+        assert (curve.coef >= 0).all()
 
 
 def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
-    table = toy_runtime()
-    table.loc[table["n_images"] == 600, ["steps", "cpu_seconds"]] = 0
-    largest = table["n_images"] == 2_292_259
-    table.loc[largest, ["stopped", "cpu_seconds"]] = "limit", 1.0
-    late = (table["learner"] == "LMNN") & (table["n_images"] == 20_000) & (table["repeat"] == 1)
-    table.loc[late, ["stopped", "lower_bound"]] = "time limit", True
-    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", runtime=table)
-    measured = figure.frame[figure.frame["source"] == "measured"]
-    assert 600 not in set(measured["n_images"])
+    nothing, limited = [("oasis", 600), ("lmnn", 600)], [("oasis", 2_292_259), ("lmnn", 20_000)]
+    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", toy_times(unlearned=nothing, cut_off=limited))
+    assert list(times(figure, "oasis", "ours")) == [60, 10_000, 100_000]
+    assert list(times(figure, "oasis", "ended at a limit")) == [2_292_259]
     notes = " ".join(figure.notes)
-    assert "no step beat the start on validation images: OASIS at 600 images, LMNN at 600 rows." in notes
+    assert "no step beat the start on validation images: LMNN at 600, OASIS at 600." in notes
     assert f"^{EXPONENT:.2f} ± 0.00 (least squares in logarithms over 3 sizes" in notes
+    assert "Triangles are trainings that ended at a limit" in notes
     assert "Dashed" not in notes
-    assert "LMNN at 20,000 rows (converged, time limit)" in notes
-    assert measured.loc[measured["lower_bound"].astype(bool), "n_images"].tolist() == [20_000]
 
 
 def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
-    cells = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=toy_runtime()).cells.set_index(["method", "n_images"])
+    cells = drawn(tmp_path, "oasis-nips-2009/fig1b").cells.set_index(["method", "n_images"])
     assert cells["ours"].isna().tolist() == [*[False] * 6, True], "LMNN is continued only so far"
-    assert cells.loc[("oasis", 2_300_000), "printed"] == 2880
-    assert cells.loc[("oasis", 2_300_000), "ours"] == pytest.approx(FACTOR * 2_292_259**EXPONENT / 60)
-    assert cells.loc[("fast-lmnn", 60_000), "remark"] == "extrapolated"
-    small = drawn(tmp_path, "oasis-nips-2009/fig1b", runtime=toy_runtime(largest=50_000)).cells
-    assert math.isnan(small.set_index(["method", "n_images"]).loc[("oasis", 2_300_000), "ours"])
+    large = cells.loc[("oasis", 2_300_000)]
+    assert (large["printed"], large["ours"]) == (2880, pytest.approx(FACTOR * 2_292_259**EXPONENT / 60))
+    assert (large["unit"], large["origin"]) == ("minutes", "ours")
+    assert cells.loc[("fast-lmnn", 60_000), "origin"] == "extrapolated"
+    own = drawn(tmp_path, "oasis-jmlr-2010/fig4", toy_times(largest=50_000)).cells.iloc[0]
+    assert (own["ours"], own["origin"]) == (1800 / 60, "this study's training")
+    few = [row for row in toy_times() if row["method"] == "lmnn" and row["x"] < 3000]
+    alone = drawn(tmp_path, "oasis-nips-2009/fig1b", few).cells.set_index(["method", "n_images"])
+    assert math.isnan(alone.loc[("fast-lmnn", 60_000), "ours"])
 
 
 def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
@@ -184,12 +150,13 @@ def test_jobs_read_only_what_decides_their_results():
     study, others = web_study(), web_study(rankers=5, batch="subset", runtime={**SECTION["runtime"], "images": [99]})
     for job, names in (("train_on_log", {"ranker": "0"}), ("time_size", {"learner": "oasis", "size": "60"})):
         assert study.params(job, dataset="made", **names) == others.params(job, dataset="made", **names)
-    training, fits = study.params("train_on_log"), study.params("time_size")
-    assert training["rankers"] == ["0", "1"]
+    training, fits = study.params("train_on_log"), study.params("time_size")["learners"]
     assert not {"threads", "rankers", "checkpoint_seconds"} & set(training["learning"])
     assert training["learning"]["triplets_per_query"] == 32
-    assert study.params("time_size", learner="lmnn") == {"seed": 2010, "lmnn": {"max_iter": 5, "time_limit": 7}}
-    assert (fits["held_out"], fits["oasis"]["patience"]) == ({"images": 50, "queries": 10}, 3)
+    own = study.params("time_size", learner="lmnn")
+    assert own == {"seed": 2010, "learners": {"lmnn": {"timing": {"max_iter": 5, "time_limit": 7}}}}
+    assert fits["oasis"]["held_out"] == {"images": 50, "queries": 10}
+    assert fits["oasis"]["timing"]["patience"] == 3
     assert study.params("exhibits") == web_study(training={**SECTION["training"], "threads": 4}).params("exhibits")
 
 

@@ -11,10 +11,10 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.compact_rows import CompactRows
-from lookalike.studies.metrics import COLUMNS, select
+from lookalike.studies.metrics import select
 from lookalike.studies.web import protocol
-from lookalike.studies.web.numbers import runtime_of_ranker
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
+from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR, times_of_ranker
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, hold_out
 
@@ -95,9 +95,10 @@ def test_files_of_a_ranker_and_the_mean_of_several(rankers, tmp_path):
     np.testing.assert_allclose(model.similarity(rows[:5], rows), mean[:5], atol=1e-6)
     curve, fit = pd.read_parquet(tmp_path / "0" / "curve.parquet"), rankers[0][1]
     assert curve["step"].tolist() == [0, 512, 1024]
-    row = runtime_of_ranker(fit, curve)
-    assert (row["steps"], row["n_images"]) == (fit["chosen_step"], fit["n_train"] + fit["n_validation"])
-    assert 0 <= row["seconds"] <= fit["seconds_fit"] + 1e-9
+    took, _, speed = times_of_ranker(fit, curve)
+    assert (took["repeat"], took["x"]) == ("0", fit["n_train"] + fit["n_validation"])
+    assert 0 <= took["value"] <= fit["cpu_seconds_fit"] + 1e-9
+    assert speed["value"] == fit["steps_per_second"]
 
 
 def test_test_images_query_the_others_and_never_find_themselves(data):
@@ -117,9 +118,9 @@ def test_test_images_query_the_others_and_never_find_themselves(data):
         n_threads=1,
         report=lambda line: None,
     )
-    shares = select(precision, metric="p@k", method="euclidean")
+    shares = select(precision, metric=PRECISION, method="euclidean")
     assert shares["x"].max() == len(ids) - 1
-    assert set(select(precision, metric="n_queries")["value"]) == {len(ids)}
+    assert set(select(precision, metric=N_QUERIES)["value"]) == {len(ids)}
     # at the last k a query has found all others: what is relevant among them, whatever the ranking
     relevant = np.mean([log.are_relevant(ids[[i]], np.delete(ids, i)[None]).mean() for i in range(len(ids))])
     assert shares["value"].iloc[-1] == pytest.approx(relevant)
@@ -131,13 +132,12 @@ def test_precision_by_hand():
 
     # query image 0 finds 1, 5, 2: relevant yes, no, yes; query image 2 finds 5, 3, 0: relevant no, yes, yes
     table = precision_of_retrieval(np.array([[3, 0, 2], [0, 1, 4]]), [0, 2], gallery, log, method="oasis")
-    assert tuple(table.columns) == COLUMNS
-    by_log = select(table, metric="p@k")
+    by_log = select(table, metric=PRECISION)
     assert by_log.x.tolist() == [1, 2, 3]
     np.testing.assert_allclose(by_log.value, [1 / 2, 1 / 2, 2 / 3])
     # the standard error of a mean: a standard deviation with n - 1 over the root of n
-    np.testing.assert_allclose(by_log.high - by_log.value, [1 / 2, 0, 0], atol=1e-15)
-    assert select(table, metric=["n_queries", "n_gallery"]).value.tolist() == [2, 5]
+    np.testing.assert_allclose(select(table, metric=STANDARD_ERROR).value, [1 / 2, 0, 0], atol=1e-15)
+    assert select(table, metric=[N_QUERIES, N_GALLERY]).value.tolist() == [2, 5]
 
 
 def test_query_images_are_drawn_evenly_without_replacement_by_their_seed():

@@ -8,7 +8,7 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.learners import large_scale
 from lookalike.learners.large_scale import TrainingRun
 from lookalike.studies.web import runtime
-from lookalike.studies.web.numbers import RUNTIME_TYPES, runtime_table
+from lookalike.studies.web.results import SIZES
 from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 
@@ -39,24 +39,27 @@ def runs(monkeypatch):
 
 def timed(folder, seed=1, **changes):
     timing = TIMING.model_copy(update=changes)
-    return time_oasis(WebSimulation(**SIMULATION), timing, HELD_OUT, seed=seed, folder=folder)
+    return numbers_of(time_oasis(WebSimulation(**SIMULATION), timing, HELD_OUT, seed=seed, folder=folder))
+
+
+def numbers_of(rows):
+    """What a timed training is of, its seconds and whether it ended at a limit."""
+    (took, limited) = rows
+    assert (took["metric"], limited["metric"], took["setting"]) == ("train_time", "unfinished", SIZES)
+    return took["method"], took["x"], took["value"], bool(limited["value"])
 
 
 def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp_path):
-    row = timed(tmp_path)
+    method, n_images, seconds, is_limited = timed(tmp_path)
     warm_up, run = runs
     # powers of two near the number of images, which blocks of steps divide
     assert [score_interval(n) for n in (1, 599, 6_000, 2_700_000)] == [64, 512, 8192, 1_048_576]
     assert warm_up.n_steps == 64
-    assert list(row) == list(RUNTIME_TYPES)
-    names = ("learner", "n_images", "repeat", "n_threads", "stopped")
-    assert [row[name] for name in names] == ["OASIS", 150, 0, 1, "saturated"]
+    assert (method, n_images, is_limited, run.stopped) == ("oasis", 150, False, "saturated")
     best = max(run.curve, key=lambda point: point["map"])
     assert run.curve[0]["map"] < best["map"], "it learns, or its time would be that of nothing"
-    assert (row["steps"], row["seconds"]) == (best["step"], best["seconds"])
-    assert 0 < row["cpu_seconds"] <= run.cpu_seconds
-    row = timed(tmp_path, steps_per_image=0.01)
-    assert (row["stopped"], row["steps"]) == ("limit", score_interval(150))
+    assert seconds == pytest.approx(best["seconds"] / run.seconds * run.cpu_seconds)
+    assert timed(tmp_path, steps_per_image=0.01)[-1], "it ended at the limit of steps"
     # curves, not stopping points, which may agree by chance
     for seed in (1, 1, 2):
         timed(tmp_path, seed, steps_per_image=4)
@@ -74,22 +77,19 @@ def toy_run(scores, stopped):
 
 
 @pytest.mark.parametrize(
-    ("stopped", "scores", "steps", "is_bound"),
+    ("stopped", "scores", "steps"),
     [
-        ("limit", [0.1, 0.5, 0.5, 0.4], 64, False),
-        ("saturated", [0.9, 0.2, 0.1], 0, False),
-        # at the limit of steps, and still growing
-        ("limit", [0.1, 0.2, 0.3], 128, True),
-        ("saturated", [0.1, 0.2, 0.3], 128, False),
+        ("limit", [0.1, 0.5, 0.5, 0.4], 64),
+        ("saturated", [0.9, 0.2, 0.1], 0),
+        ("limit", [0.1, 0.2, 0.3], 128),
+        ("saturated", [0.1, 0.2, 0.3], 128),
     ],
 )
 def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by_the_clock(
-    tmp_path, monkeypatch, stopped, scores, steps, is_bound
+    tmp_path, monkeypatch, stopped, scores, steps
 ):
     monkeypatch.setattr(runtime, "_learn", lambda *arguments: toy_run(scores, stopped))
-    row = timed(tmp_path)
-    names = ("steps", "seconds", "cpu_seconds", "lower_bound")
-    assert [row[name] for name in names] == [steps, steps / 32, steps / 32 * 1.5, is_bound]
+    assert timed(tmp_path)[2:] == (steps / 32 * 1.5, stopped == "limit")
 
 
 def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
@@ -106,22 +106,10 @@ def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
 
 
 def test_lmnn_is_timed_until_it_converges_or_ends_at_a_limit():
-    row = time_lmnn(60, LmnnTimes(time_limit=100), seed=1)
-    assert list(row) == list(RUNTIME_TYPES)
-    text = ("learner", "n_images", "stopped", "lower_bound", "own_run")
-    assert [row[name] for name in text] == ["LMNN", 60, "converged", False, False]
-    assert 0 < row["steps"] < 1000
-    assert min(row["seconds"], row["cpu_seconds"]) > 0
-    # the table is by learner, size and repeat, in the types of the file
-    rows = [{**row, "learner": "OASIS", "n_images": n, "repeat": r} for n in (600, 60) for r in (1, 0)]
-    table = runtime_table([*rows, row])
-    assert table[["learner", "n_images", "repeat"]].to_numpy().tolist() == [
-        ["LMNN", 60, 0],
-        *(["OASIS", n, r] for n in (60, 600) for r in (0, 1)),
-    ]
-    assert all(table.dtypes[name] == kind for name, kind in RUNTIME_TYPES.items() if kind is not str)
-    row = time_lmnn(60, LmnnTimes(max_iter=3), seed=1)
-    assert (row["stopped"], row["steps"], row["lower_bound"]) == ("limit", 3, True)
-    row = time_lmnn(400, LmnnTimes(max_iter=100_000, time_limit=0.3), seed=1)
-    assert (row["stopped"], row["lower_bound"]) == ("time limit", True)
-    assert 0.2 < row["cpu_seconds"] < 3
+    method, n_images, seconds, is_limited = numbers_of(time_lmnn(60, LmnnTimes(time_limit=100), seed=1))
+    assert (method, n_images, is_limited) == ("lmnn", 60, False)
+    assert seconds > 0
+    assert numbers_of(time_lmnn(60, LmnnTimes(max_iter=3), seed=1))[-1], "it ended at the limit of iterations"
+    *_, seconds, is_limited = numbers_of(time_lmnn(400, LmnnTimes(max_iter=100_000, time_limit=0.3), seed=1))
+    assert is_limited
+    assert 0.2 < seconds < 3
