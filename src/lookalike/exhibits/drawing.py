@@ -37,13 +37,6 @@ LEGEND_ROW = 0.16
 """Height of a row of the legend, in inches."""
 MARKER, CAP = 2.4, 3.0
 """Size of markers, and half the width of error bars' caps, in points."""
-SIDES = {"left": ("right", "center", -4, 0), "right": ("left", "center", 4, 0)} | {
-    "above": ("center", "bottom", 0, 4),
-    "below": ("center", "top", 0, -4),
-    "upper left": ("right", "bottom", -2, 2),
-    "lower right": ("left", "top", 2, -2),
-}
-
 BESIDE: Style = {"textcoords": "offset points", "fontsize": 7}
 """Words beside a place, moved by so many points."""
 MISSING = "–"
@@ -126,9 +119,6 @@ def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
         _draw_series(axis, series, points)
     for line in panel.lines:
         _draw_line(axis, line)
-    for label in panel.labels:
-        across, up, dx, dy = SIDES[label.side]
-        axis.annotate(label.text, (label.x, label.y), (dx, dy), ha=across, va=up, color=label.colour, **BESIDE)
     _limits(axis, panel)
     if panel.empty:
         axis.set_xticks([])

@@ -160,18 +160,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Label:
-    """Words at a place of a panel."""
-
-    x: Number
-    y: Number
-    text: str
-    colour: str = "#000000"
-    side: str = "right"
-    """A key of `lookalike.exhibits.drawing.SIDES`."""
-
-
-@dataclass(frozen=True)
 class Panel:
     """One panel of a figure."""
 
@@ -180,7 +168,6 @@ class Panel:
     y: Axis
     series: tuple[Series, ...] = ()
     lines: tuple[Line, ...] = ()
-    labels: tuple[Label, ...] = ()
     empty: str = ""
     """Words of a panel that has nothing to show."""
 
