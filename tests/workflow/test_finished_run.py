@@ -29,7 +29,7 @@ FILES_OF = {
         """,
     "demo_landmarks": """
         manifest.parquet queries.parquet relevance.parquet learning_images.parquet
-        landmark/results.parquet landmark/times.parquet keypoints/sift/keypoints-000.npz
+        results.parquet times.parquet keypoints/sift/keypoints-000.npz
         landmark/contrasts.parquet
         features/sift-demo-1k/codebook.npy features/sift-demo-1k/words-000.npz
         features/sift-demo-1k/counts.npz features/sift-demo-1k/query_counts.npz
@@ -122,7 +122,7 @@ def test_every_category_run_is_measured_and_what_was_stopped_has_the_papers_star
 
 
 def test_every_landmark_run_is_measured(results):
-    rows = read_results(results / "demo_landmarks/landmark/results.parquet")
+    rows = read_results(results / "demo_landmarks/results.parquet")
     assert rows.loc[rows["unit"] == "percent", "value"].between(0, 100).all()
     own, lead = rows[rows["metric"] == "map"], rows[rows["setting"].str.startswith("words=")]
     methods = ["tfidf", "oasis-diagonal", "soml-tg", "soml-da"]

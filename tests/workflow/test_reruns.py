@@ -211,16 +211,16 @@ def test_a_users_own_landmarks_run_through_the_same_rules(finished):
     study["learning"] = {"positives": 4, "negatives": 12, "draws": 2}
     settings["datasets"]["own"], settings["landmark"]["own"] = own, study
     config = write_settings(finished, "own", settings)
-    finished.snakemake("results/own/landmark/results.parquet", config=config)
+    finished.snakemake("results/own/results.parquet", config=config)
     ours, theirs = (
         sp.load_npz(finished.folder / "results" / dataset / "features/sift-demo-1k/counts.npz")
         for dataset in ("own", "demo_landmarks")
     )
     assert np.array_equal(ours.sum(axis=1), theirs.sum(axis=1)), "the same keypoints in every image"
-    metrics = pd.read_parquet(finished.folder / "results/own/landmark/results.parquet")
+    metrics = pd.read_parquet(finished.folder / "results/own/results.parquet")
     assert set(metrics["method"]) == {"", "tfidf", "soml-da"}
     (finished.folder / "own/ground_truth" / "broken_1_query.txt").write_text("oxc1_nothing 1 2 three 4\n")
-    done = finished.attempt("results/own/landmark/results.parquet", config=config)
+    done = finished.attempt("results/own/results.parquet", config=config)
     assert done.returncode != 0
     assert "broken_1" in done.stdout
     assert "Traceback" not in done.stdout
@@ -247,9 +247,9 @@ def test_folders_of_photographs_and_their_published_counts_give_the_same_numbers
         settings["datasets"][name] = {"kind": kind, "path": path, **data}
         settings["landmark"][name] = study
     config = write_settings(finished, "folders", settings)
-    finished.snakemake("results/folders/landmark/results.parquet", f"{published}/manifest.csv", config=config)
-    finished.snakemake("results/counts/landmark/results.parquet", config=config)
-    pixels, counts = (finished.folder / "results" / name / "landmark/results.parquet" for name in ("folders", "counts"))
+    finished.snakemake("results/folders/results.parquet", f"{published}/manifest.csv", config=config)
+    finished.snakemake("results/counts/results.parquet", config=config)
+    pixels, counts = (finished.folder / "results" / name / "results.parquet" for name in ("folders", "counts"))
     assert pixels.read_bytes() == counts.read_bytes()
     names = [f"my_{landmark}" for landmark in set(queries["landmark"])] + ["mean"]
     assert set(pd.read_parquet(pixels)["setting"]) == {"", *(f"codebook=100;landmark={name}" for name in names)}

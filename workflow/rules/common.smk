@@ -192,8 +192,7 @@ def default_data():
 
 def has_results(dataset):
     """Tell whether there is a finished run of this data set to draw from."""
-    results = Path(f"results/{dataset}")
-    return any(any(results.glob(name)) for name in ("results.parquet", "*/results.parquet", "*/metrics.parquet"))
+    return Path(f"results/{dataset}/results.parquet").exists()
 
 
 def shipped_files(dataset, names):
@@ -227,7 +226,8 @@ def not_run(dataset, fetch=True):
 def was_drawn(dataset):
     """Tell whether all exhibits of a study of a data set were drawn from the numbers that are there."""
     results = Path("results", dataset)
-    numbers, tested = (list(results.glob(pattern)) for pattern in ("**/results.parquet", "*/tested.parquet"))
+    numbers = [path for name in ("results.parquet", "*/results.parquet") for path in results.glob(name)]
+    tested = list(results.glob("*/tested.parquet"))
     return any(one.stat().st_mtime <= other.stat().st_mtime for one, other in product(numbers, tested))
 
 

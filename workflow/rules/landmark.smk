@@ -2,7 +2,7 @@
 
 Needs: the archives or folders of a data set in place, the network, or nothing (synthetic, published counts). Makes:
 manifest.parquet, queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), published/,
-learning_images.parquet, runs/, and landmark/results.parquet and times.parquet, the rows of results that exhibits are drawn from.
+learning_images.parquet, runs/, and the rows of results results.parquet and times.parquet.
 What the settings ask for is in studies/landmark/section.py.
 """
 
@@ -271,10 +271,12 @@ rule gather_landmark_results:
         lead=lambda wildcards: LANDMARK[wildcards.dataset].lead_files(),
         manifest=f"{RESULTS}/manifest.parquet",
     output:
-        results=f"{RESULTS}/landmark/results.parquet",
-        times=f"{RESULTS}/landmark/times.parquet",
+        results=f"{RESULTS}/results.parquet",
+        times=f"{RESULTS}/times.parquet",
     log:
         f"{LOGS}/gather_landmark_results.log",
+    wildcard_constraints:
+        dataset=one_of(LANDMARK),
     conda:
         "../../envs/learning.yaml"
     params:

@@ -316,10 +316,9 @@ class LandmarkSection(MethodStudy):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        names = {"results": "landmark/results", "times": "landmark/times", "manifest": "manifest"}
         pair = self.compared_methods()
-        names |= {name: name for name in ("queries", "relevance") if pair}
-        files: dict[str, str | list[str]] = {name: f"{self.folder}/{file}.parquet" for name, file in names.items()}
+        names = ("results", "times", "manifest", *(("queries", "relevance") if pair else ()))
+        files: dict[str, str | list[str]] = {name: f"{self.folder}/{name}.parquet" for name in names}
         if pair:
             files["images"] = f"{self.folder}/images.json"
             files["ranks"] = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)

@@ -109,7 +109,7 @@ def test_a_lead_is_measured_with_every_codebook_of_it(oxford):
     asked = oxford.params("measure_lead", representation="sift-100k")
     assert (asked["setting"], asked["chosen_draws"]) == ("words=100000;features=all", 3)
     assert list(asked["specs"]) == [*CHOSEN, *CHOSEN.values()]
-    assert oxford.planned_files()["results"] == "results/oxford5k/landmark/results.parquet"
+    assert oxford.planned_files()["results"] == "results/oxford5k/results.parquet"
 
 
 def test_the_montage_shows_da_or_else_the_last_learned_method():
