@@ -96,7 +96,7 @@ try:
             SETTINGS.datasets[id] = data.model_copy(update={"path": str(ROOT / data.path)})
     for study in SETTINGS.landmark.values():
         # read before planning, because a user's ground truth may have a line that cannot be read
-        study.named_landmarks()
+        _ = study.landmark_names
     PRINTED = {room: rooms.printed_rows(RESOURCES / "reference-values.csv", room) for room in rooms.ROOMS}
     CLAIMS = {room: rooms.claim_rows(RESOURCES / "claims.csv", room) for room in rooms.ROOMS}
     ARCHIVES = load_archives(RESOURCES / "archives.yaml")
@@ -209,7 +209,7 @@ def counted_by(dataset):
 
 def wants_words(dataset):
     """Tell whether a data set's study uses the words that its benchmark publishes."""
-    return dataset in LANDMARK and LANDMARK[dataset].wants_words()
+    return dataset in LANDMARK and LANDMARK[dataset].wants_words
 
 
 @cache

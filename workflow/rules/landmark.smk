@@ -3,7 +3,7 @@
 Needs: the archives or folders of a data set in place, the network, or nothing (synthetic, published counts). Makes:
 manifest.parquet, queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), published/,
 learning_images.parquet, runs/, and the rows of results results.parquet and times.parquet.
-What the settings ask for is in studies/landmark/section.py.
+What each job reads of the settings is in studies/landmark/settings.py.
 """
 
 
@@ -259,7 +259,7 @@ rule measure_lead:
         "../../envs/learning.yaml"
     params:
         settings=settings_for(LANDMARK, "measure_lead"),
-        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].lead_methods()),
+        learners=lambda wildcards: learner_code(*LANDMARK[wildcards.dataset].lead_methods),
     script:
         "../scripts/measure_lead.py"
 

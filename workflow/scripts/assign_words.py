@@ -9,5 +9,5 @@ with logged(snakemake):
     from lookalike.features.words import assign_words
 
     codebook = np.load(snakemake.input.codebook)
-    words = assign_words(snakemake.input.keypoints, codebook, root=snakemake.params.settings["root"])
+    words = assign_words(snakemake.input.keypoints, codebook, root=snakemake.params.settings["codebook"]["root"])
     save_shard(words, snakemake.output[0])

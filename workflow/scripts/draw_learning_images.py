@@ -5,7 +5,6 @@ from lookalike.core.job_log import logged
 with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.studies.landmark.protocol import draw_learning_images
-    from lookalike.studies.landmark.settings import LearningImages
 
     manifest, params = read_table(snakemake.input.manifest), snakemake.params.settings
     drawn = draw_learning_images(
@@ -13,7 +12,7 @@ with logged(snakemake):
         read_table(snakemake.input.relevance),
         manifest.loc[manifest["status"] == "ok", "image_id"].to_numpy(),
         params["landmarks"],
-        LearningImages(**params["learning"]),
+        **{name: params["learning"][name] for name in ("positives", "negatives", "draws")},
         seed=params["seed"],
     )
     write_table(drawn, snakemake.output[0])

@@ -13,7 +13,7 @@ with logged(snakemake):
         read_table(snakemake.input.manifest),
         int(snakemake.wildcards.shard),
         snakemake.params.settings["n_shards"],
-        n_words=snakemake.params.settings["words"],
+        n_words=snakemake.params.settings["codebook"]["words"],
         progress=progress_lines("images"),
     )
     save_shard(words, snakemake.output[0])

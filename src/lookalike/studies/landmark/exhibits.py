@@ -12,9 +12,9 @@ from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series,
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.studies.landmark import montage
-from lookalike.studies.landmark.lead import FEATURES, LEADING, PAIRS
 from lookalike.studies.landmark.rankings import MAP_FULL
-from lookalike.studies.landmark.settings import CHOSEN
+from lookalike.studies.landmark.results import FEATURES
+from lookalike.studies.landmark.settings import CHOSEN, LEADING, PAIRS
 from lookalike.studies.landmark.study import LandmarkStudy
 from lookalike.studies.metrics import rows_in, select
 

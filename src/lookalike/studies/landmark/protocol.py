@@ -36,9 +36,8 @@ from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
-from lookalike.studies.landmark.lead import FEATURES, repeat_name
 from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
-from lookalike.studies.landmark.settings import LearningImages
+from lookalike.studies.landmark.results import FEATURES, repeat_name
 from lookalike.studies.metrics import metrics_frame, select
 from lookalike.studies.selection import grid
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -54,27 +53,34 @@ def draw_learning_images(
     relevance: pd.DataFrame,
     image_ids: ArrayLike,
     landmarks: Sequence[str],
-    learning: LearningImages,
     *,
+    positives: int,
+    negatives: int,
+    draws: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Draw each landmark's positives and negatives; a draw depends on the seed, landmark and own number alone."""
+    """Choose each landmark's positives and negatives, so many times; each time by the seed and landmark alone."""
     images = np.unique(np.asarray(image_ids, dtype=np.int32))
     tables = []
     for landmark in landmarks:
-        positives, negatives = _candidates(queries, relevance, images, landmark, learning)
-        roles = (("positive", positives, learning.positives), ("negative", negatives, learning.negatives))
-        for draw in range(learning.draws):
+        candidates = _candidates(queries, relevance, images, landmark, positives, negatives)
+        roles = tuple(zip(("positive", "negative"), candidates, (positives, negatives), strict=True))
+        for draw in range(draws):
             rng = generator(seed, "landmark", landmark, "draw", draw, "images")
-            for role, candidates, n in roles:
-                drawn = np.sort(rng.choice(candidates, n, replace=False))
+            for role, images_of_role, n in roles:
+                drawn = np.sort(rng.choice(images_of_role, n, replace=False))
                 tables.append(pd.DataFrame({"landmark": landmark, "draw": draw, "image_id": drawn, "role": role}))
     table = pd.concat(tables, ignore_index=True)
     return table.astype({"draw": np.int32, "image_id": np.int32})
 
 
 def _candidates(
-    queries: pd.DataFrame, relevance: pd.DataFrame, images: Integers, landmark: str, learning: LearningImages
+    queries: pd.DataFrame,
+    relevance: pd.DataFrame,
+    images: Integers,
+    landmark: str,
+    n_positives: int,
+    n_negatives: int,
 ) -> tuple[Integers, Integers]:
     """Return the images that can be drawn as positives and as negatives of a landmark, ascending; refuse too few."""
     own = queries[queries["landmark"] == landmark]
@@ -89,16 +95,16 @@ def _candidates(
     # junk for one query and good for another is neither
     positives = np.setdiff1d(np.intersect1d(images, wanted), np.concatenate([asked, junk]))
     negatives = np.setdiff1d(images, np.concatenate([asked, wanted, junk]))
-    if len(positives) <= learning.positives:
+    if len(positives) <= n_positives:
         raise LookalikeError(
             f"landmark {landmark} has {len(positives)} good or ok images besides its queries, and learning from "
-            f"{learning.positives} needs one more than that, to be found: lower learning.positives, or list the other "
+            f"{n_positives} needs one more than that, to be found: lower learning.positives, or list the other "
             "landmarks under `landmarks`"
         )
-    if len(negatives) < learning.negatives:
+    if len(negatives) < n_negatives:
         raise LookalikeError(
             f"landmark {landmark} has {len(negatives)} images that are neither good, ok nor junk of it, fewer than the "
-            f"{learning.negatives} negatives to learn from: set learning.negatives to at most {len(negatives)}, or add "
+            f"{n_negatives} negatives to learn from: set learning.negatives to at most {len(negatives)}, or add "
             "images"
         )
     return positives, negatives

@@ -9,6 +9,8 @@ import pandas as pd
 from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, results_frame
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
 
+FEATURES = "features of a photograph"
+"""Metric: how many features a photograph has on average."""
 MEAN = "mean"
 """Landmark of the mean over all landmarks, which is taken within each draw."""
 TRAIN_TIME = "train_time"
@@ -23,6 +25,11 @@ def codebook_name(words: int) -> str:
         if words % worth == 0:
             return f"{words // worth}{letter}"
     return str(words)
+
+
+def repeat_name(landmark: str, draw: int) -> str:
+    """Name a landmark and a draw as a repeat."""
+    return f"landmark={landmark};draw={draw}"
 
 
 def results_of(

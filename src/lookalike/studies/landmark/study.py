@@ -15,7 +15,7 @@ from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, with_parts
 from lookalike.studies.landmark.rankings import MAP
 from lookalike.studies.landmark.results import MEAN, codebook_name
-from lookalike.studies.landmark.section import LandmarkSection
+from lookalike.studies.landmark.settings import LandmarkSettings
 from lookalike.studies.metrics import select
 
 PAPER = "soml-aaai-2014"
@@ -41,13 +41,13 @@ LEARNED_FROM = (
 )
 
 
-class LandmarkStudy(LandmarkSection):
+class LandmarkStudy(LandmarkSettings):
     """The landmark study (SOML, AAAI 2014) on one data set."""
 
     @cached_property
     def codebook_ids(self) -> dict[str, str]:
         """Name of a codebook in settings, such as ``10k``, to its id, from small to large."""
-        return {codebook_name(self.codebook_words(id)): id for id in self.codebooks}
+        return {codebook_name(words): id for id, words in self.codebook_sizes.items()}
 
     def words_of(self, codebook: str) -> str:
         """Name the words of a codebook as captions do: ``10,000 words``."""
@@ -57,7 +57,7 @@ class LandmarkStudy(LandmarkSection):
     @cached_property
     def landmark_titles(self) -> dict[str, str]:
         """Landmark to its title, in the order of rows."""
-        return {landmark: landmark_title(landmark) for landmark in self.named_landmarks()}
+        return {landmark: landmark_title(landmark) for landmark in self.landmark_names}
 
     @cached_property
     def method_titles(self) -> Mapping[str, str]:
@@ -237,7 +237,7 @@ class LandmarkStudy(LandmarkSection):
         """Say how images and constants differ from the paper's."""
         if not self.shows_printed:
             return [f"The paper's row is the mean over its {len(LANDMARKS)} landmarks of Oxford."]
-        others = sorted(self.named_landmarks()) != sorted(LANDMARKS)
+        others = sorted(self.landmark_names) != sorted(LANDMARKS)
         found = ["These are other landmarks than the paper's."] if others else []
         if sizes := self._other_sizes():
             found.append(f"A metric is learned from {'; '.join(sizes)}.")

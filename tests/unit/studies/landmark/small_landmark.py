@@ -12,7 +12,7 @@ from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.style import METHODS
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.results import results_of, times_of
-from lookalike.studies.landmark.section import CHOSEN
+from lookalike.studies.landmark.settings import CHOSEN
 from lookalike.studies.landmark.study import LANDMARKS
 from lookalike.studies.metrics import metrics_frame, select
 from lookalike.studies.rooms import study_of
@@ -46,7 +46,7 @@ def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
     section = {**SECTION, "codebooks": list(codebooks)} | section
     described = {id: given if isinstance(given, dict) else {"words": given} for id, given in codebooks.items()}
     shared = {"seed": 0, "datasets": {"made": {"kind": kind, "title": title}}, "methods": PAPERS_METHODS}
-    settings = {"study": section, "shared": {**shared, "codebooks": described}, "landmarks": section["landmarks"]}
+    settings = {"study": section, "shared": {**shared, "codebooks": described}}
     return study_of("landmark", "made", settings)
 
 
@@ -56,7 +56,7 @@ def study(tables, files=None, *, not_run="", **changes):
     if {"metrics", "fits"} <= set(tables):
         runs = (tables.pop(name) for name in ("metrics", "fits"))
         runs = [select(rows, representation=own.codebooks, subset=own.landmarks) for rows in runs]
-        words = {id: own.codebook_words(id) for id in own.codebooks}
+        words = own.codebook_sizes
         lead = [tables["results"]] if "results" in tables else []
         tables["results"] = pd.concat([results_of(*runs, words, own.landmarks, 5062), *lead], ignore_index=True)
         tables["times"] = times_of(runs[1], words, own.landmarks)

@@ -8,7 +8,7 @@ from contract import check_plan
 from project import own_settings
 
 from lookalike.core.files import write_table
-from lookalike.studies.landmark.section import CHOSEN, RUN_FILES
+from lookalike.studies.landmark.settings import CHOSEN, RUN_FILES
 from lookalike.studies.settings import checked
 
 OXFORD, DEMO, COUNTS = "oxford5k", "demo_landmarks", "landmarks11"
@@ -49,7 +49,7 @@ def test_batches_of_every_size_make_every_run_once(oxford, demo, size):
         for file in batch.files
         for codebook in study.codebooks
         for method in ([""] if size == "subset" else batch.fitted)
-        for landmark in (study.named_landmarks() if size == "fold" else [""])
+        for landmark in (study.landmark_names if size == "fold" else [""])
     ]
     assert sorted(files) == sorted(path for file in RUN_FILES for path in study.runs(file))
 
@@ -59,7 +59,7 @@ def test_codebooks_share_keypoints(oxford, demo, settings):
     assert others == [first, first]
     assert demo.word_shards("sift-demo-1k")[0] == "results/demo_landmarks/features/sift-demo-1k/words-000.npz"
     published = [id for id, codebook in settings.codebooks.items() if codebook.published]
-    assert [study.wants_words() for study in (oxford, study_of(OXFORD, codebooks=published))] == [False, True]
+    assert [study.wants_words for study in (oxford, study_of(OXFORD, codebooks=published))] == [False, True]
 
 
 def test_jobs_read_only_what_decides_their_results(oxford):
@@ -97,11 +97,11 @@ def test_every_file_that_an_exhibit_needs_is_planned(dataset):
 def test_published_counts_have_the_landmarks_of_their_labels(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     counts = study_of(COUNTS)
-    assert (counts.named_landmarks(), counts.has_pictures, counts.draws_queries) == ([], False, True)
+    assert (counts.landmark_names, counts.has_pictures, counts.draws_queries) == ([], False, True)
     folder = Path(counts.data_set.path)
     folder.mkdir(parents=True)
     (folder / "manifest.csv").write_text("path,label\na/1.jpg,old fort\nb/1.jpg,distractors\nc/1.jpg,gate/inside\n")
-    assert counts.named_landmarks() == ["gate", "old_fort"]
+    assert counts.landmark_names == ["gate", "old_fort"]
 
 
 def test_a_lead_is_measured_with_every_codebook_of_it(oxford):
@@ -127,9 +127,9 @@ def test_folders_of_photographs_are_landmarks(tmp_path, monkeypatch):
     config["datasets"]["mine"] = {"kind": "landmarks", "path": "photographs", "distractors": ["others"], "queries": 2}
     config["landmark"]["mine"] = {"codebooks": ["sift-10k"], "methods": ["tfidf", "soml-tg"]}
     mine = checked(config).landmark["mine"]
-    assert (mine.named_landmarks(), mine.draws_queries) == ([], True)
+    assert (mine.landmark_names, mine.draws_queries) == ([], True)
     write_table(pd.DataFrame({"landmark": ["hall"]}), Path("results/mine/learning_images.parquet"))
-    assert mine.named_landmarks() == ["hall"]
+    assert mine.landmark_names == ["hall"]
     for folder in ("old fort", "gate", "others"):
         Path("photographs", folder).mkdir(parents=True)
     asked = {"landmarks": ["gate", "old_fort"], "distractors": ["others"], "n_queries": 2, "seed": 2010}
@@ -146,13 +146,13 @@ def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo,
     config["landmark"]["mine"] = config["landmark"][DEMO] | {"landmarks": "all", "learning": {"positives": 2}}
     config["landmark"]["mine"]["methods"] = ["tfidf", "soml-tg"]
     mine = checked(config).landmark["mine"]
-    assert mine.named_landmarks() == []
+    assert mine.landmark_names == []
     write_table(pd.DataFrame({"landmark": ["hall", "abbey", "hall"]}), Path("results/mine/learning_images.parquet"))
-    assert mine.named_landmarks() == ["abbey", "hall"]
+    assert mine.landmark_names == ["abbey", "hall"]
     Path("truth").mkdir()
     for kind, names in (("query", "oxc1_a 0 0 9 9"), ("good", "b\nc\nd"), ("ok", ""), ("junk", "")):
         Path(f"truth/tower_1_{kind}.txt").write_text(f"{names}\n")
-    assert mine.named_landmarks() == ["tower"]
+    assert mine.landmark_names == ["tower"]
     located = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "fetch": True}
     assert mine.params("locate_images")["data"] == located
 

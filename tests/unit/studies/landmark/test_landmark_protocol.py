@@ -18,7 +18,6 @@ from lookalike.learners.registry import learner_class
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
-from lookalike.studies.landmark.settings import LearningImages
 from lookalike.studies.metrics import COLUMNS
 
 LANDMARKS = ("abbey", "bridge", "castle")
@@ -70,9 +69,9 @@ N_IMAGES = STUDY.counts.shape[0]
 
 
 def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, seed=3, **changes):
-    learning = LearningImages(**{"positives": 5, "negatives": 40, "draws": 2, **changes})
-    given = (study.queries, study.relevance, np.arange(images), landmarks, learning)
-    return protocol.draw_learning_images(*given, seed=seed)
+    learning = {"positives": 5, "negatives": 40, "draws": 2, **changes}
+    given = (study.queries, study.relevance, np.arange(images), landmarks)
+    return protocol.draw_learning_images(*given, **learning, seed=seed)
 
 
 @pytest.fixture(scope="module")
