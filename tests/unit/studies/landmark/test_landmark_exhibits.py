@@ -53,7 +53,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     for id, sidecar in sidecars.items():
         assert DATA.get(id, "Oxford5K, ") in sidecar["caption"][1]
         ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
-        assert ours == (sidecar["name"] not in ("lead", "lead_numbers", "montage", "text")), id
+        assert ours == (sidecar["name"] not in ("lead", "montage", "text")), id
 
 
 def test_other_landmarks_stand_beside_the_papers_mean():
@@ -98,12 +98,7 @@ def test_the_lead_over_oasis_is_of_words_features_and_constants():
     assert frame.loc[1000, "all", "chosen", "soml-da"]["mean"] == pytest.approx(1.0)
     assert [panel.title[5:] for panel in drawn.panels[:2]] == ["S-TG, printed constants", "S-DA, printed constants"]
     assert [series.name for series in drawn.panels[0].series] == ["1,000 words", "10,000 words"]
-    places = "with 1,000 words and 400 features, with 10,000 words and 400 features"
-    assert drawn.notes[0] == f"With printed constants, S-TG is below OASIS {places}."
     assert drawn.panels[0].x.ticks == ((390.0, "400"), (1850.0, "all"))
-    sheets = sheets_of(exhibits.lead_numbers(study_))
-    assert [row[0] for sheet in sheets for row in sheet.rows] == ["400 features", "all features"] * 2
-    assert any("−3.0 points [" in cell for cell in sheets[0].rows[0])
 
 
 def test_a_row_is_the_mean_and_spread_of_its_draws_beside_print(oxford):

@@ -73,7 +73,7 @@ def test_jobs_read_only_what_decides_their_results(oxford):
 
 
 ASKED = {
-    OXFORD: (range(1, 10), ("montage", "lead", "lead_numbers")),
+    OXFORD: (range(1, 10), ("montage", "lead")),
     # counts have no rectangles and no images
     COUNTS: ((1, 4, 7), ()),
     # no table of a paper is of painted images
