@@ -266,7 +266,7 @@ rule measure_lead:
 
 rule gather_landmark_results:
     input:
-        metrics=lambda wildcards: LANDMARK[wildcards.dataset].runs("metrics.parquet"),
+        runs=lambda wildcards: LANDMARK[wildcards.dataset].runs("results.parquet"),
         fits=lambda wildcards: LANDMARK[wildcards.dataset].runs("fit.json"),
         lead=lambda wildcards: LANDMARK[wildcards.dataset].lead_files(),
         manifest=f"{RESULTS}/manifest.parquet",

@@ -9,11 +9,8 @@ with logged(snakemake):
     from lookalike.exhibits.results import read_results, write_results
     from lookalike.studies.landmark.results import results_of, times_of
 
-    given, params = snakemake.input, snakemake.params.settings
-    metrics = pd.concat(map(read_table, given.metrics), ignore_index=True)
-    fits = pd.json_normalize([read_json(file) for file in given.fits], sep="_")
-    n_images = len(read_table(given.manifest))
-    named = (params["codebooks"], params["landmarks"])
-    results = [results_of(metrics, fits, *named, n_images), *map(read_results, given.lead)]
+    given, n_landmarks = snakemake.input, len(snakemake.params.settings["landmarks"])
+    rows, fits = pd.concat(map(read_results, given.runs), ignore_index=True), [*map(read_json, given.fits)]
+    results = [results_of(rows, fits, n_landmarks, len(read_table(given.manifest))), *map(read_results, given.lead)]
     write_results(pd.concat(results, ignore_index=True), snakemake.output.results)
-    write_results(times_of(fits, *named), snakemake.output.times)
+    write_results(times_of(fits, n_landmarks), snakemake.output.times)

@@ -26,10 +26,11 @@ from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, write_json, write_table
+from lookalike.core.files import PathLike, write_json
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Fit
+from lookalike.exhibits.results import write_results
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplet_products import TripletProducts
@@ -37,8 +38,8 @@ from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
-from lookalike.studies.landmark.results import FEATURES, repeat_name
-from lookalike.studies.metrics import metrics_frame, select
+from lookalike.studies.landmark.results import FEATURES, repeat_name, rows_of_run
+from lookalike.studies.metrics import select
 from lookalike.studies.selection import grid
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
@@ -189,7 +190,7 @@ class LandmarkResult:
     fit: dict[str, object]
     """The content of ``fit.json``: landmark (``subset``), draw (``fold``), method, sizes, seconds, ..."""
     metrics: dict[str, float]
-    """``map``, ``map_full``, ``sparsity`` and ``ap:<query>``; none without a model."""
+    """``map``, ``map_full`` and ``sparsity``; none without a model."""
     rankings: LandmarkRankings
     """Of no query without a model."""
 
@@ -255,16 +256,13 @@ def run_landmark(
     # the weights of the whole gallery, shared by all runs, are part of what a single run would take
     clock.seconds["features"] += data.clock.seconds["features"]
     clock.cpu_seconds["features"] += data.clock.cpu_seconds["features"]
-    n_train, n_test = task.X.shape[0], len(task.gallery)
-    n_gallery_words = data.rows.nnz - task.X.nnz
     recorded = ("n_steps", "n_updates", "objective", "converged")
     fit: dict[str, object] = {
-        "n_train": int(n_train),
-        "n_test": n_test,
+        "n_train": int(task.X.shape[0]),
+        "n_test": len(task.gallery),
         "n_queries": len(task.queries),
         "n_empty_queries": int(np.count_nonzero(data.empty_queries()[task.queries])),
         "n_words": int(task.X.shape[1]),
-        "nonzeros_per_image": {"train": task.X.nnz / n_train, "test": n_gallery_words / n_test if n_test else 0.0},
         "learner": spec.learner,
         "method": method,
         "subset": landmark,
@@ -273,7 +271,6 @@ def run_landmark(
         "selected": dict(chosen),
         "n_triplets": len(triplets),
         **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
-        "sparsity": metrics.get(SPARSITY),
         "not_converged": not_converged,
         "seeds": {**task.seeds, "fit": fold_seed(seed, landmark, draw, "fit")},
         "seconds": clock.seconds,
@@ -286,12 +283,11 @@ def run_landmark(
 def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, representation: str) -> None:
     """Write a run's files; times are in ``fit.json`` alone, so that all others are the same bytes each time."""
     folder = Path(folder)
-    keys = {"representation": representation, **{name: result.fit[name] for name in ("subset", "method", "fold")}}
-    names = {"dataset": dataset, **keys}
+    keys = {name: result.fit[name] for name in ("subset", "method", "fold")}
+    names = {"dataset": dataset, "representation": representation, **keys}
     write_model(result.model, result.fit, folder / "model.lookalike", names)
     write_json({**result.fit, **names}, folder / "fit.json")
-    rows = [{**keys, "metric": metric, "value": value} for metric, value in result.metrics.items()]
-    write_table(metrics_frame(rows), folder / "metrics.parquet")
+    write_results(rows_of_run(result.metrics, result.fit), folder / "results.parquet")
     result.rankings.save(folder / "ranks.npz")
 
 
@@ -476,4 +472,4 @@ def metrics_of(model: SimilarityLearner, rankings: LandmarkRankings) -> dict[str
     if type(model).__name__ != "TFIDF":
         # of weights that are learned, the share that is zero: |w| <= 1e-10
         values[SPARSITY] = float(model.sparsity())
-    return values | {f"ap:{query}": float(value) for query, value in zip(rankings.queries, box, strict=True)}
+    return values

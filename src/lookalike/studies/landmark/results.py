@@ -1,22 +1,20 @@
-"""The landmark study's rows of results: what its jobs measured, landmark by landmark and as means over landmarks."""
+"""The landmark study's rows of results: what its runs measured, landmark by landmark and as means over landmarks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, results_frame
-from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
+from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, results_frame, with_parts
 
 FEATURES = "features of a photograph"
 """Metric: how many features a photograph has on average."""
-MEAN = "mean"
-"""Landmark of the mean over all landmarks, which is taken within each draw."""
 TRAIN_TIME = "train_time"
 """Seconds of processor time to learn."""
-UNITS = {MAP: "percent", MAP_FULL: "percent", SPARSITY: "percent", TRAIN_TIME: "seconds"}
-"""Metrics of which there is a mean over landmarks, and their units."""
+MEAN = "mean"
+"""Landmark of the mean over all landmarks, which is taken within each draw."""
 
 
 def codebook_name(words: int) -> str:
@@ -32,51 +30,44 @@ def repeat_name(landmark: str, draw: int) -> str:
     return f"landmark={landmark};draw={draw}"
 
 
-def results_of(
-    metrics: pd.DataFrame,
-    fits: pd.DataFrame,
-    codebooks: Mapping[str, int],
-    landmarks: Sequence[str],
-    n_images: int,
-) -> pd.DataFrame:
-    """Return the rows of results of all runs, but for their times.
+def names_of(fit: Mapping[str, Any]) -> dict[str, object]:
+    """Return what names the rows of a run, from its record."""
+    setting = f"codebook={codebook_name(fit['n_words'])};landmark={fit['subset']}"
+    return {"study": "landmark", "setting": setting, "method": fit["method"], "repeat": str(fit["fold"])}
 
-    `metrics` and `fits` are their numbers and records, one below the other; `codebooks` has the words of each. The
-    mean over landmarks is one of each draw that has all of them, so that its spread is one over draws too.
-    """
-    metrics = metrics[metrics["metric"].isin(UNITS)].assign(value=lambda rows: 100 * rows["value"])
-    recorded = {
-        TIMED_OUT: fits["not_converged"].fillna("").ne("").astype(float),
-        UNFINISHED: fits["converged"].eq(False).astype(float),
-    }
-    flags = [fits.assign(metric=metric, value=value) for metric, value in recorded.items()]
-    numbers, lost = (pd.concat(parts, ignore_index=True) for parts in ([metrics], flags))
-    # the means of the flags tell which means leave out a fit that did not end
-    rows = [numbers, _means(numbers, landmarks), lost, _means(lost[lost["metric"] == TIMED_OUT], landmarks)]
+
+def rows_of_run(metrics: Mapping[str, float], fit: Mapping[str, Any]) -> list[dict[str, object]]:
+    """Return the numbers of a run in percent, and whether a limit ended its fit."""
+    names = names_of(fit)
+    numbers = [
+        {**names, "metric": metric, "value": 100 * value, "unit": "percent"} for metric, value in metrics.items()
+    ]
+    limits = {TIMED_OUT: bool(fit["not_converged"]), UNFINISHED: fit["converged"] is False}
+    return numbers + [{**names, "metric": limit, "value": float(reached)} for limit, reached in limits.items()]
+
+
+def results_of(rows: pd.DataFrame, fits: Sequence[Mapping[str, Any]], n_landmarks: int, n_images: int) -> pd.DataFrame:
+    """Return the rows of all runs with their means over landmarks, and the numbers that the paper says in its text."""
     # OASIS draws as many triplets as it takes steps
-    seen = fits.loc[fits["method"] != "oasis-diagonal", "n_triplets"].median()
-    text = {"images": n_images, "triplets_per_landmark": seen, "retrieved_images": fits["n_test"].median()}
-    text_rows = ({"study": "landmark", "metric": metric, "value": value} for metric, value in text.items())
-    return pd.concat([_named(rows, codebooks), results_frame(text_rows)], ignore_index=True)
+    triplets = [fit["n_triplets"] for fit in fits if fit["method"] != "oasis-diagonal"]
+    text = {"images": n_images, "triplets_per_landmark": pd.Series(triplets, dtype="float64").median()}
+    text["retrieved_images"] = pd.Series([fit["n_test"] for fit in fits]).median()
+    said = ({"study": "landmark", "metric": metric, "value": value} for metric, value in text.items())
+    # the means of what timed out tell which means leave out a fit that did not end
+    means = means_over_landmarks(rows[rows["metric"] != UNFINISHED], n_landmarks)
+    return pd.concat([rows, means, results_frame(said)], ignore_index=True)
 
 
-def times_of(fits: pd.DataFrame, codebooks: Mapping[str, int], landmarks: Sequence[str]) -> pd.DataFrame:
+def times_of(fits: Sequence[Mapping[str, Any]], n_landmarks: int) -> pd.DataFrame:
     """Return the times of all runs in the same form; they differ between any two runs."""
-    times = fits.assign(metric=TRAIN_TIME, value=fits["cpu_seconds_fit"]).dropna(subset="value")
-    return _named([times, _means(times, landmarks)], codebooks)
+    of_fits = ({"metric": TRAIN_TIME, "value": fit["cpu_seconds"]["fit"], "unit": "seconds"} for fit in fits)
+    times = results_frame({**names_of(fit), **time} for fit, time in zip(fits, of_fits, strict=True))
+    return pd.concat([times, means_over_landmarks(times, n_landmarks)], ignore_index=True)
 
 
-def _means(rows: pd.DataFrame, landmarks: Sequence[str]) -> pd.DataFrame:
-    """Return means over landmarks, of draws that have all of them."""
-    groups = rows.groupby(["representation", "method", "metric", "fold"], sort=False)["value"]
+def means_over_landmarks(rows: pd.DataFrame, n_landmarks: int) -> pd.DataFrame:
+    """Return means over landmarks, of draws that have all of them, so that their spread is one over draws too."""
+    groups = with_parts(rows).groupby(["codebook", "method", "metric", "repeat", "unit"], sort=False)["value"]
     means = groups.agg(value="mean", n="count").reset_index()
-    return means[means["n"] == len(landmarks)].assign(subset=MEAN)
-
-
-def _named(parts: Sequence[pd.DataFrame], codebooks: Mapping[str, int]) -> pd.DataFrame:
-    """Return rows of runs as rows of results."""
-    columns = ["representation", "subset", "method", "metric", "fold", "value"]
-    rows = pd.concat([part[columns] for part in parts], ignore_index=True)
-    names = rows["representation"].map({id: codebook_name(words) for id, words in codebooks.items()})
-    rows = rows.assign(setting="codebook=" + names + ";landmark=" + rows["subset"], repeat=rows["fold"].astype(str))
-    return results_frame(rows.assign(study="landmark", unit=rows["metric"].map(UNITS).fillna("")))
+    means = means[means["n"] == n_landmarks]
+    return results_frame(means.assign(study="landmark", setting="codebook=" + means["codebook"] + f";landmark={MEAN}"))

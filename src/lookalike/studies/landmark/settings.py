@@ -27,7 +27,7 @@ from lookalike.studies.batches import SIZES, Batch, run_files
 from lookalike.studies.landmark.results import codebook_name
 from lookalike.studies.method_study import MethodStudy, fit_of
 
-RUN_FILES = ("model.lookalike", "fit.json", "metrics.parquet", "ranks.npz")
+RUN_FILES = ("model.lookalike", "fit.json", "results.parquet", "ranks.npz")
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
 BEFORE, AFTER = "tfidf", "soml-da"
@@ -101,7 +101,7 @@ class LandmarkSettings(MethodStudy):
             "passes": "learning.passes",
             "seed": "seed",
         },
-        "gather_results": {"codebooks": "codebook_sizes", "landmarks": "landmark_names"},
+        "gather_results": {"landmarks": "landmark_names"},
     }
 
     codebooks: Distinct[str] = Field(min_length=1, max_length=3)

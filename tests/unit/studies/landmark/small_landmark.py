@@ -11,7 +11,7 @@ from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.style import METHODS
 from lookalike.studies.landmark.rankings import LandmarkRankings
-from lookalike.studies.landmark.results import results_of, times_of
+from lookalike.studies.landmark.results import results_of, rows_of_run, times_of
 from lookalike.studies.landmark.settings import CHOSEN
 from lookalike.studies.landmark.study import LANDMARKS
 from lookalike.studies.metrics import metrics_frame, select
@@ -56,13 +56,24 @@ def study(tables, files=None, *, not_run="", **changes):
     if {"metrics", "fits"} <= set(tables):
         runs = (tables.pop(name) for name in ("metrics", "fits"))
         runs = [select(rows, representation=own.codebooks, subset=own.landmarks) for rows in runs]
-        words = own.codebook_sizes
+        n_landmarks, records = len(own.landmarks), runs[1].to_dict("records")
+        rows = results_frame(rows_of_runs(own, runs[0], records))
         lead = [tables["results"]] if "results" in tables else []
-        tables["results"] = pd.concat([results_of(*runs, words, own.landmarks, 5062), *lead], ignore_index=True)
-        tables["times"] = times_of(runs[1], words, own.landmarks)
+        tables["results"] = pd.concat([results_of(rows, records, n_landmarks, 5062), *lead], ignore_index=True)
+        tables["times"] = times_of(records, n_landmarks)
     named = {name: name for name in tables} | (files or {})
     found = with_tables(own.finished(named, PRINTED, CLAIMS, not_run), **tables)
     return contrasted("landmark", found) if "results" in tables else found
+
+
+def rows_of_runs(own, metrics, records):
+    """Rows of results of every run, of numbers in a frame; runs without a record ended by themselves."""
+    keys = ["representation", "subset", "method", "fold"]
+    numbers = {key: run.set_index("metric")["value"].to_dict() for key, run in metrics.groupby(keys)}
+    recorded = {tuple(record[key] for key in keys): record for record in records}
+    for run in {**numbers, **recorded}:
+        fit = {"not_converged": "", "converged": None} | dict(zip(keys, run, strict=True)) | recorded.get(run, {})
+        yield from rows_of_run(numbers.get(run, {}), fit | {"n_words": own.codebook_sizes[run[0]]})
 
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
@@ -83,16 +94,15 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
 
 
 def fits(*, draws=DRAWS):
-    """Return what the fits recorded: those of QPAO and OASIS take longer with more words."""
+    """What the fits recorded: those of QPAO and OASIS take longer with more words."""
     random, rows = np.random.default_rng(1), []
     keys = product(enumerate(WORDS), LANDMARKS, SECONDS.items(), range(draws))
     for (place, codebook), landmark, (method, seconds), draw in keys:
         growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
         took = seconds * growth * random.uniform(0.9, 1.2)
-        rows.append((codebook, landmark, method, draw, took))
-    columns = ["representation", "subset", "method", "fold", "cpu_seconds_fit"]
-    recorded = {"not_converged": "", "converged": None, "processor": "a processor"}
-    table = pd.DataFrame(rows, columns=columns).assign(**recorded)
+        rows.append((codebook, WORDS[codebook], landmark, method, draw, {"fit": took}))
+    columns = ["representation", "n_words", "subset", "method", "fold", "cpu_seconds"]
+    table = pd.DataFrame(rows, columns=columns).assign(not_converged="", converged=None)
     triplets = np.where(table["method"] == "oasis-diagonal", 100_000, 21_000)
     return table.assign(n_triplets=triplets, n_test=4555)
 

@@ -33,9 +33,9 @@ def demo():
 
 
 def test_runs_are_every_codebook_landmark_method_and_draw_once(oxford):
-    found = oxford.runs("metrics.parquet")
+    found = oxford.runs("results.parquet")
     assert len(set(found)) == 3 * 7 * 5 * 5
-    assert "results/oxford5k/runs/sift-1m/bodleian/soml-da/4/metrics.parquet" in found
+    assert "results/oxford5k/runs/sift-1m/bodleian/soml-da/4/results.parquet" in found
 
 
 @pytest.mark.parametrize("size", ["fold", "method", "subset"])
