@@ -82,22 +82,18 @@ def precision_by_log(study: WebStudy) -> Figure:
 def training_times(study: WebStudy) -> Figure:
     """How training time grows with the number of images, for OASIS and for LMNN."""
     measured, unlearned = measured_times(study)
-    curve, parts = projection(measured), [measured, printed_times(study)]
+    curve, printed = projection(measured), printed_times(study)
     if curve is not None:
         sizes = np.geomspace(curve.domain[0], curve.domain[1], 20).round()
-        parts.append(times_frame("lmnn", sizes, curve(sizes), EXTRAPOLATED))
-    frame = pd.concat(parts, ignore_index=True)
+        extrapolated = {"method": "lmnn", "n_images": sizes, "seconds": curve(sizes), "origin": EXTRAPOLATED}
+        measured = pd.concat([measured, pd.DataFrame(extrapolated)], ignore_index=True)
+    frame = pd.concat([measured, printed[list(measured)]], ignore_index=True)
     least, most = frame["seconds"].min() / 4, 4 * frame["seconds"].max()
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if least <= tick <= most)
     x = Axis("Training images (OASIS) or rows (LMNN)", "log", tick_form="short", text="{:,.0f} images or rows")
     y = Axis("Training time (ours: processor time)", "log", least, most, ticks=ticks, text="time")
-    panel = Panel("", x, y, tuple(series_of(frame)))
-    return Figure(frame, (panel,), beside(study, measured), tuple(notes_of(measured, unlearned)), size=(5.4, 3.65))
-
-
-def times_frame(method: object, n_images: object, seconds: object, origin: object) -> pd.DataFrame:
-    """Return times of a figure: one a row."""
-    return pd.DataFrame({"method": method, "n_images": n_images, "seconds": seconds, "origin": origin})
+    panel, cells = Panel("", x, y, tuple(series_of(frame))), beside(measured, select(printed, paper=study.paper))
+    return Figure(frame, (panel,), cells, tuple(notes_of(measured, unlearned)), size=(5.4, 3.65))
 
 
 def measured_times(study: WebStudy) -> tuple[pd.DataFrame, list[str]]:
@@ -108,25 +104,21 @@ def measured_times(study: WebStudy) -> tuple[pd.DataFrame, list[str]]:
     groups = runs[runs[TRAIN_TIME] > 0].groupby(["setting", "method", "x"], sort=False)
     found = groups.agg({TRAIN_TIME: "median", UNFINISHED: "max"}).reset_index()
     origin = np.where(found["setting"] != SIZES, OWN, np.where(found[UNFINISHED] > 0, LIMITED, OURS))
-    times = times_frame(found["method"], found["x"].astype("int64"), found[TRAIN_TIME], origin)
-    return times, [f"{TITLES[row.method]} at {row.x:,.0f}" for row in rows_in(nothing)]
+    times = found.rename(columns={"x": "n_images", TRAIN_TIME: "seconds"}).assign(origin=origin)
+    return times[["method", "n_images", "seconds", "origin"]], [
+        f"{TITLES[row.method]} at {row.x:,.0f}" for row in rows_in(nothing)
+    ]
 
 
 def printed_times(study: WebStudy) -> pd.DataFrame:
     """Return the times of NIPS Figure 1b, and that of JMLR section 5.2.1 with the images of its Table 1."""
-    rows = pd.concat([printed_sizes(study, paper) for paper in (NIPS, JMLR)], ignore_index=True)
-    origin = rows["paper"].map({NIPS: NIPS_PRINTED, JMLR: JMLR_PRINTED})
-    return times_frame(rows["method"].replace("fast-lmnn", "lmnn"), rows["n_images"], MINUTE * rows["value"], origin)
-
-
-def printed_sizes(study: WebStudy, paper: str) -> pd.DataFrame:
-    """Return the printed times of a paper in minutes, with their number of images."""
-    if paper == NIPS:
-        rows = study.printed_in("fig1b", NIPS)
-        return rows.assign(n_images=rows["setting"].str.removeprefix("images=").astype("int64"))
+    nips = study.printed_in("fig1b", NIPS)
+    sizes = nips["setting"].str.removeprefix("images=").astype("float64")
+    jmlr = select(study.printed_in("text", JMLR), metric="web_training_time").assign(metric=TRAIN_TIME)
     images = select(study.printed_in("table1", JMLR), setting="training", metric="images")["value"].sum()
-    rows = select(study.printed_in("text", JMLR), metric="web_training_time")
-    return rows.assign(metric=TRAIN_TIME, n_images=int(images))
+    parts = [nips.assign(n_images=sizes, origin=NIPS_PRINTED), jmlr.assign(n_images=images, origin=JMLR_PRINTED)]
+    rows = pd.concat(parts, ignore_index=True)
+    return rows.assign(method=rows["method"].replace("fast-lmnn", "lmnn"), seconds=MINUTE * rows["value"])
 
 
 def projection(times: pd.DataFrame) -> Polynomial | None:
@@ -148,29 +140,18 @@ def projection(times: pd.DataFrame) -> Polynomial | None:
     return Polynomial(coefficients, domain, domain)
 
 
-def beside(study: WebStudy, measured: pd.DataFrame) -> pd.DataFrame:
-    """Return our times, at about the same size or extrapolated, beside the printed ones of the paper at hand."""
-    printed = printed_sizes(study, study.paper)
-    rows = printed[["setting", "method", "metric", "n_images"]]
-    found = [time_at(measured, row.method.replace("fast-lmnn", "lmnn"), row.n_images) for row in rows_in(rows)]
-    minutes, origins = [seconds / MINUTE for seconds, _ in found], [origin for _, origin in found]
-    ours = rows.assign(ours=minutes, ours_std=math.nan, origin=origins, unit="minutes")
-    cells = beside_print(ours, printed.drop(columns="n_images"))
-    cells["ours_cell"] = [human_time(MINUTE * value) or MISSING for value in cells["ours"]]
-    return cells.assign(printed_cell=[f"{minutes:,g} min" for minutes in cells["printed"]])
-
-
-def time_at(measured: pd.DataFrame, method: str, n_images: int) -> tuple[float, str]:
-    """Return the seconds of a method at about so many images, and where they are from; NaN where there is no time."""
-    own = select(measured, method=method)
-    ratio = np.exp(np.abs(np.log(own["n_images"] / n_images)))
-    if len(own) and ratio.min() <= SAME_SIZE:
-        nearest = own.loc[ratio.idxmin()]
-        return float(nearest["seconds"]), str(nearest["origin"])
-    curve = projection(measured) if method == "lmnn" else None
-    if curve is None or n_images > curve.domain[1]:
-        return math.nan, ""
-    return float(curve(n_images)), EXTRAPOLATED
+def beside(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the printed times of a paper, with ours of about the same size, measured or extrapolated, beside them."""
+    found = []
+    for row in rows_in(printed):
+        own = select(ours, method=row.method)
+        ratio = np.exp(np.abs(np.log(own["n_images"] / row.n_images)))
+        near = own.loc[ratio[ratio <= SAME_SIZE].nsmallest(1).index]
+        seconds, origin = next(near[["seconds", "origin"]].itertuples(index=False), (math.nan, ""))
+        found.append({"ours": seconds / MINUTE, "ours_cell": human_time(seconds) or MISSING, "origin": origin})
+    keys = printed[["setting", "method", "metric", "n_images"]].reset_index(drop=True)
+    cells = beside_print(keys.join(pd.DataFrame(found)).assign(ours_std=math.nan), printed)
+    return cells.assign(unit="minutes", printed_cell=[f"{minutes:,g} min" for minutes in cells["printed"]])
 
 
 def series_of(frame: pd.DataFrame) -> Iterator[Series]:
@@ -199,7 +180,7 @@ def notes_of(measured: pd.DataFrame, unlearned: list[str]) -> Iterator[str]:
         yield "Triangles are trainings that ended at a limit of steps or of time, and would have gone on."
     if words := growth(measured):
         yield f"JMLR section 5.2.4 says that the time of OASIS grows linearly. Ours grows as images^{words}"
-    if projection(measured) is not None:
+    if EXTRAPOLATED in set(measured["origin"]):
         yield (
             "Dashed: a polynomial of second degree (no coefficient negative) through the times of LMNN from "
             f"{FIT_FROM} rows on, continued to {BELIEVED} times as many rows as were measured."

@@ -36,7 +36,6 @@ PARTS = {"train": "Training", "test": "Test"}
 COUNTS = {
     "queries": "Number of Queries",
     "images": "Number of Images",
-    "pairs": "Query-image pairs",
     "nonzeros_per_image": "Non-zeros an image",
     "relevant_per_image": "Relevant images an image",
 }
