@@ -48,9 +48,9 @@ class Study(Section):
     """Keys of its data set that contrasts and exhibits read."""
     without_effect: ClassVar[Mapping[str, object]] = {"batch": True}
     """Its own keys on which no number depends, as pydantic leaves them out: contrasts and exhibits do without."""
-    jobs: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    """Job of a rule to what it reads of the settings: name of a parameter to an attribute of the study, or to a method
-    that is given what the job fits, and its wildcards by name."""
+    jobs: ClassVar[Mapping[str, str]] = {}
+    """Job of a rule to what it reads of the settings: attributes of the study, such as ``seed theta=training.theta``
+    where the parameter has another name; a method is given what the job fits, and its wildcards by name."""
 
     _dataset: str = ""
     _shared: Shared
@@ -74,7 +74,8 @@ class Study(Section):
         """Return what a job of a rule reads of the settings: of the methods that it fits, and by its wildcards."""
         if job == "exhibits":
             return {"study": self.section(), "shared": self.shared()}
-        found = {name: attrgetter(path)(self) for name, path in self.jobs[job].items()}
+        parts = [part.partition("=") for part in self.jobs[job].split()]
+        found = {name: attrgetter(path or name)(self) for name, _, path in parts}
         return {name: value(fitted, **names) if callable(value) else value for name, value in found.items()}
 
     def section(self) -> dict[str, object]:

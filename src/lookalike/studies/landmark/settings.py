@@ -72,36 +72,20 @@ class LandmarkSettings(MethodStudy):
     contrasted: ClassVar = ("results",)
 
     jobs: ClassVar = {
-        "draw_images": {
-            "kind": "data_set.kind",
-            "painted": "data_set.synthetic_landmarks",
-            "folder": "painted_folder",
-            "n_shards": "data_set.shards",
-            "seed": "drawing_seed",
-        },
-        "locate_images": {"data": "located", "drawn": "painted_files", "wants_words": "wants_words"},
-        "extract_keypoints": {"keypoints": "keypoints_of", "n_shards": "data_set.shards"},
-        "train_words": {"codebook": "codebook_of", "seed": "seed"},
-        "assign_words": {"codebook": "codebook_of"},
-        "read_published_words": {"codebook": "codebook_of", "n_shards": "data_set.shards"},
-        "count_words": {"codebook": "codebook_of"},
-        "draw_queries": {
-            "landmarks": "landmark_names",
-            "distractors": "data_set.distractors",
-            "n_queries": "data_set.queries",
-            "seed": "seed",
-        },
-        "draw_learning_images": {"landmarks": "landmark_names", "learning": "learning", "seed": "seed"},
-        "run": {"specs": "specs", "landmarks": "landmark_names", "passes": "learning.passes", "seed": "seed"},
-        "measure_lead": {
-            "specs": "specs",
-            "setting": "lead_setting",
-            "chosen_draws": "lead.chosen_draws",
-            "landmarks": "landmark_names",
-            "passes": "learning.passes",
-            "seed": "seed",
-        },
-        "gather_results": {"landmarks": "landmark_names"},
+        "draw_images": "kind=data_set.kind painted=data_set.synthetic_landmarks folder=painted_folder"
+        " n_shards=data_set.shards seed=drawing_seed",
+        "locate_images": "data=located drawn=painted_files wants_words",
+        "extract_keypoints": "keypoints=keypoints_of n_shards=data_set.shards",
+        "train_words": "codebook=codebook_of seed",
+        "assign_words": "codebook=codebook_of",
+        "read_published_words": "codebook=codebook_of n_shards=data_set.shards",
+        "count_words": "codebook=codebook_of",
+        "draw_queries": "landmarks=landmark_names distractors=data_set.distractors n_queries=data_set.queries seed",
+        "draw_learning_images": "landmarks=landmark_names learning seed",
+        "run": "specs landmarks=landmark_names passes=learning.passes seed",
+        "measure_lead": "specs setting=lead_setting chosen_draws=lead.chosen_draws landmarks=landmark_names"
+        " passes=learning.passes seed",
+        "gather_results": "landmarks=landmark_names",
     }
 
     codebooks: Distinct[str] = Field(min_length=1, max_length=3)

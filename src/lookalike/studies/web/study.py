@@ -50,18 +50,14 @@ class WebStudy(Study):
     without_effect: ClassVar = {"batch": True, "training": {"threads", "checkpoint_seconds"}}
 
     jobs: ClassVar = {
-        "simulate_log": {"simulation": "simulation", "seed": "drawing_seed"},
-        "simulate_visterms": {"simulation": "simulation", "n_shards": "data_set.shards", "seed": "drawing_seed"},
-        "measure_marginals": {"words": "words", "seed": "seed"},
-        "prepare_training": {"words": "words", "held_out": "validation", "theta": "training.theta", "seed": "seed"},
-        "train_on_log": {
-            "learning": "learning",
-            "checkpoint_seconds": "training.checkpoint_seconds",
-            "seed": "seed",
-        },
-        "average_web_rankers": {"learning": "learning"},
-        "score_web_retrieval": {"words": "words", "test": "test", "seed": "seed"},
-        "time_size": {"learners": "timed_learners", "seed": "seed"},
+        "simulate_log": "simulation seed=drawing_seed",
+        "simulate_visterms": "simulation n_shards=data_set.shards seed=drawing_seed",
+        "measure_marginals": "words seed",
+        "prepare_training": "words held_out=validation theta=training.theta seed",
+        "train_on_log": "learning checkpoint_seconds=training.checkpoint_seconds seed",
+        "average_web_rankers": "learning",
+        "score_web_retrieval": "words test seed",
+        "time_size": "learners=timed_learners seed",
     }
 
     batch: Literal["method", "subset"] = "method"
