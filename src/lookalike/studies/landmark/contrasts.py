@@ -74,11 +74,11 @@ def sparsity_over_codebooks(study: LandmarkStudy) -> Iterator[Contrast]:
 def leads(study: LandmarkStudy) -> Iterator[Contrast]:
     """Contrast S-TG and S-DA with OASIS on each codebook of the lead, with printed and with chosen constants."""
     rows = study.results[(study.results["metric"] == MAP_FULL) & study.results["setting"].str.startswith("words=")]
-    rows = rows.assign(**rows["repeat"].str.extract("landmark=(?P<landmark>.+);draw=(?P<repeat>.+)"))
-    for setting, own in rows.groupby("setting", sort=False):
+    for (words, features), own in rows.groupby(["words", "features"], sort=False) if len(rows) else ():
+        setting = f"words={words};features={features}"
         for first, second, gaps in pairwise_gaps(own, REPEATS, PAIRS):
-            row = Contrast(str(setting), MAP_FULL, first, second, data=study.origin)
-            yield from over_landmarks(study, row, gaps, " ".join((str(setting), first, second)))
+            row = Contrast(setting, MAP_FULL, first, second, data=study.origin)
+            yield from over_landmarks(study, row, gaps, " ".join((setting, first, second)))
 
 
 def _single(rows: pd.DataFrame, **values: str) -> pd.DataFrame:

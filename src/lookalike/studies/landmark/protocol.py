@@ -38,7 +38,7 @@ from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
-from lookalike.studies.landmark.results import FEATURES, repeat_name, rows_of_run
+from lookalike.studies.landmark.results import FEATURES, rows_of_run
 from lookalike.studies.metrics import select
 from lookalike.studies.selection import grid
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -377,8 +377,9 @@ def measure_lead(
             for landmark in landmarks:
                 task = (data, learning_images, landmark, draw, spec)
                 result = run_landmark(*task, seed=seed, method=method, chosen=chosen, passes=passes, n_top=1)
-                found = {"method": method, "repeat": repeat_name(landmark, draw), "metric": MAP_FULL}
-                rows.append({**names, **found, "value": 100 * result.metrics[MAP_FULL], "unit": "percent"})
+                found = {"setting": f"{setting};landmark={landmark}", "method": method, "repeat": str(draw)}
+                value = 100 * result.metrics[MAP_FULL]
+                rows.append({**names, **found, "metric": MAP_FULL, "value": value, "unit": "percent"})
     return rows
 
 

@@ -25,11 +25,6 @@ def codebook_name(words: int) -> str:
     return str(words)
 
 
-def repeat_name(landmark: str, draw: int) -> str:
-    """Name a landmark and a draw as a repeat."""
-    return f"landmark={landmark};draw={draw}"
-
-
 def names_of(fit: Mapping[str, Any]) -> dict[str, object]:
     """Return what names the rows of a run, from its record."""
     setting = f"codebook={codebook_name(fit['n_words'])};landmark={fit['subset']}"

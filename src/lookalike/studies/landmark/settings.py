@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
@@ -121,14 +121,10 @@ class LandmarkSettings(MethodStudy):
             if known[codebook].published and self.data_set.kind != "oxford5k":
                 raise LookalikeError(f"config: {place} names {codebook!r}, whose words are those of Oxford5K only")
         sizes = [known[codebook].words for codebook in self.codebooks]
-        twins = [codebook for codebook in self.codebooks if sizes.count(known[codebook].words) > 1]
-        if twins:
+        if any(small >= large for small, large in pairwise(sizes)):
             raise LookalikeError(
-                f"config: {place} names {' and '.join(twins[:2])}, which have {known[twins[0]].words:,} words each: "
-                "name only one of a size"
+                f"config: {place} must go from small to large, each of its own size, not {sizes} words"
             )
-        if sizes != sorted(sizes):
-            raise LookalikeError(f"config: {place} must go from small to large, not {sizes} words")
 
     def _check_landmarks(self, place: str) -> None:
         """Refuse names that no landmark has, where they are known before the ground truth is there."""

@@ -116,10 +116,10 @@ def results():
         rows.append({**names, "metric": "features of a photograph", "value": mean, "unit": "features"})
         gains = above | {"soml-tg": -3.0 if features == "400" else 5.0}
         for (method, gain), place, draw in product(gains.items(), range(4), range(2)):
-            repeat = f"landmark={LANDMARKS[place]};draw={draw}"
+            of_landmark = {"setting": f"{names['setting']};landmark={LANDMARKS[place]}", "repeat": str(draw)}
             wiggle = 0.2 * (place - 1.5) * (method != "oasis-diagonal")
             value = {"metric": "map_full", "value": 40 + 3 * place + gain + wiggle, "unit": "percent"}
-            rows.append({**names, "method": method, "repeat": repeat, **value})
+            rows.append({**names, "method": method, **of_landmark, **value})
     return results_frame(rows)
 
 
