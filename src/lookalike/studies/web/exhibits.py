@@ -21,9 +21,9 @@ from lookalike.studies.web.study import WebStudy
 
 JMLR, NIPS = "oasis-jmlr-2010", "oasis-nips-2009"
 OURS, LIMITED, OWN = "ours", "ended at a limit", "this study's training"
-EXTRAPOLATED = "extrapolated"
+OWN_LIMITED, EXTRAPOLATED = f"{OWN}, {LIMITED}", "extrapolated"
 NIPS_PRINTED, JMLR_PRINTED = "printed (NIPS)", "printed (JMLR)"
-MARKERS = {LIMITED: "^", OWN: "*", JMLR_PRINTED: "s"}
+MARKERS = {LIMITED: "^", OWN: "*", OWN_LIMITED: "*", JMLR_PRINTED: "s"}
 """Origin of a time to its marker, where it is not that of its method."""
 TITLES = {"oasis": "OASIS", "lmnn": "LMNN"}
 SAME_SIZE = 1.1
@@ -87,6 +87,7 @@ def training_times(study: WebStudy) -> Figure:
         sizes = np.geomspace(curve.domain[0], curve.domain[1], 20).round()
         extrapolated = {"method": "lmnn", "n_images": sizes, "seconds": curve(sizes), "origin": EXTRAPOLATED}
         measured = pd.concat([measured, pd.DataFrame(extrapolated)], ignore_index=True)
+    measured = measured.astype({"n_images": "int64"})
     frame = pd.concat([measured, printed[list(measured)]], ignore_index=True)
     least, most = frame["seconds"].min() / 4, 4 * frame["seconds"].max()
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if least <= tick <= most)
@@ -103,7 +104,9 @@ def measured_times(study: WebStudy) -> tuple[pd.DataFrame, list[str]]:
     nothing = runs[runs[TRAIN_TIME] <= 0]
     groups = runs[runs[TRAIN_TIME] > 0].groupby(["setting", "method", "x"], sort=False)
     found = groups.agg({TRAIN_TIME: "median", UNFINISHED: "max"}).reset_index()
-    origin = np.where(found["setting"] != SIZES, OWN, np.where(found[UNFINISHED] > 0, LIMITED, OURS))
+    is_limited = found[UNFINISHED] > 0
+    own, sized = np.where(is_limited, OWN_LIMITED, OWN), np.where(is_limited, LIMITED, OURS)
+    origin = np.where(found["setting"] == SIZES, sized, own)
     times = found.rename(columns={"x": "n_images", TRAIN_TIME: "seconds"}).assign(origin=origin)
     return times[["method", "n_images", "seconds", "origin"]], [
         f"{TITLES[row.method]} at {row.x:,.0f}" for row in rows_in(nothing)
@@ -113,10 +116,10 @@ def measured_times(study: WebStudy) -> tuple[pd.DataFrame, list[str]]:
 def printed_times(study: WebStudy) -> pd.DataFrame:
     """Return the times of NIPS Figure 1b, and that of JMLR section 5.2.1 with the images of its Table 1."""
     nips = study.printed_in("fig1b", NIPS)
-    sizes = nips["setting"].str.removeprefix("images=").astype("float64")
+    sizes = nips["setting"].str.removeprefix("images=").astype("int64")
     jmlr = select(study.printed_in("text", JMLR), metric="web_training_time").assign(metric=TRAIN_TIME)
     images = select(study.printed_in("table1", JMLR), setting="training", metric="images")["value"].sum()
-    parts = [nips.assign(n_images=sizes, origin=NIPS_PRINTED), jmlr.assign(n_images=images, origin=JMLR_PRINTED)]
+    parts = [nips.assign(n_images=sizes, origin=NIPS_PRINTED), jmlr.assign(n_images=int(images), origin=JMLR_PRINTED)]
     rows = pd.concat(parts, ignore_index=True)
     return rows.assign(method=rows["method"].replace("fast-lmnn", "lmnn"), seconds=MINUTE * rows["value"])
 
@@ -176,8 +179,8 @@ def notes_of(measured: pd.DataFrame, unlearned: list[str]) -> Iterator[str]:
         "Hollow markers are printed times, of other machines: circles and diamonds as NIPS Figure 1b labels them, the "
         "square by JMLR section 5.2.1. The paper's LMNN learns MNIST, and its time at the largest size is a projection."
     )
-    if LIMITED in set(measured["origin"]):
-        yield "Triangles are trainings that ended at a limit of steps or of time, and would have gone on."
+    if measured["origin"].isin([LIMITED, OWN_LIMITED]).any():
+        yield "What ended at a limit, of steps or of time, would have gone on."
     if words := growth(measured):
         yield f"JMLR section 5.2.4 says that the time of OASIS grows linearly. Ours grows as images^{words}"
     if EXTRAPOLATED in set(measured["origin"]):
