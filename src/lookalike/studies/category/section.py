@@ -12,7 +12,7 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
-from lookalike.core.settings.methods import Method
+from lookalike.core.settings.methods import Fit, Method
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain
 from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Representation
@@ -21,7 +21,6 @@ from lookalike.data.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Files
 from lookalike.studies.batches import SIZES, Batch, run_files
-from lookalike.studies.category.images import reads_of_images
 from lookalike.studies.category.results import FEW_IMAGES, OVER_TIME, RANKERS, TRACED, Gathered
 from lookalike.studies.category.settings import (
     ChosenClasses,
@@ -70,6 +69,22 @@ class CategorySection(MethodStudy):
 
     room: ClassVar = "category"
     contrasted: ClassVar = ("results", "manifest")
+    jobs: ClassVar = {
+        "draw_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
+        " n_shards=data_set.shards seed=drawing_seed",
+        "locate_images": "data=located drawn=painted_root wants_words",
+        "scan_images": "clutter=data_set.clutter classes=scanned_classes",
+        "draw_codebook_pool": "pool=data_set.pool seed",
+        "learn_palette": "descriptor=descriptor_of seed",
+        "describe_blocks": "n_shards=data_set.shards",
+        "learn_codebook": "representation=representation_of seed",
+        "draw_splits": "classes=classes_of splits seed",
+        "run": "specs seed",
+        "run_side_study": "side=side_of folds=folds_of seed",
+        "gather": "about=gathered",
+    }
+    wants_words: ClassVar = False
+    """Visterms are made here, and never a benchmark's own."""
     without_effect: ClassVar = dict.fromkeys(("batch", "like", "ablations"), True) | {
         "ratings": {"path", "queries", "retrieved", "random"}
     }
@@ -164,26 +179,57 @@ class CategorySection(MethodStudy):
         return ""
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
-        """Return what a job of a rule reads of the settings."""
-        if (read := reads_of_images(job, self._shared, self.dataset, names)) is not None:
-            return read
-        match job:
-            case "draw_splits":
-                classes = only(ChosenClasses, self.subset_settings(names["subset"]))
-                return {"classes": classes, "splits": self.splits, "seed": self.seed}
-            case "run":
-                fits = {method: fit_of(self.spec(method, names["subset"])) for method in fitted}
-                return {"specs": fits, "seed": self.seed}
-            case "run_side_study":
-                side = names["side"]
-                # rankers may be trained on fewer folds
-                n_folds = self.rankers.folds if side == "rankers" and self.rankers is not None else None
-                own = self._few_images_on(names["subset"]) if side == FEW else getattr(self, side)
-                return {"side": own, "folds": self.folds()[:n_folds], "seed": self.seed}
-            case "gather":
-                return {"about": self.gathered()}
-        return {**super().reads(job, fitted, **names), "published": self.published}
+        """Return what a job of a rule reads of the settings; exhibits read the papers' lists of classes, too."""
+        read = super().reads(job, fitted, **names)
+        return {**read, "published": self.published} if job == "exhibits" else read
 
+    @property
+    def located(self) -> Mapping[str, object]:
+        """Return where its images are, or come from."""
+        return dict(plain(self.data_set, include={"kind", "path", "fetch", "classes"}))
+
+    @property
+    def painted_root(self) -> dict[str, str]:
+        """Folder of the images that code makes; none where it does not."""
+        return {"root": self.painted_folder} if self.data_set.kind == "synthetic" else {}
+
+    @property
+    def painted_folder(self) -> str:
+        """Folder of the images that code makes."""
+        from lookalike.studies.recipes import painted_folder
+
+        return painted_folder(self._shared, self.dataset)
+
+    @property
+    def scanned_classes(self) -> list[str]:
+        """Classes of which a scan keeps images; of all without any."""
+        return self.data_set.classes or []
+
+    def descriptor_of(self, fitted: Sequence[str], descriptor: str, **names: str) -> object:
+        """Return the settings of a descriptor."""
+        return self._shared.descriptors[descriptor]
+
+    def representation_of(self, fitted: Sequence[str], representation: str, **names: str) -> Representation:
+        """Return the settings of a representation."""
+        return self._shared.representations[representation]
+
+    def classes_of(self, fitted: Sequence[str], subset: str, **names: str) -> ChosenClasses:
+        """Return which classes a subset has."""
+        return only(ChosenClasses, self.subset_settings(subset))
+
+    def specs(self, fitted: Sequence[str], subset: str, **names: str) -> dict[str, Fit]:
+        """Return what decides the fits of some methods on a subset."""
+        return {method: fit_of(self.spec(method, subset)) for method in fitted}
+
+    def side_of(self, fitted: Sequence[str], side: str, subset: str, **names: str) -> object:
+        """Return the settings of one of `SIDES` on a subset."""
+        return self._few_images_on(subset) if side == FEW else getattr(self, side)
+
+    def folds_of(self, fitted: Sequence[str], side: str, **names: str) -> list[int]:
+        """Return the folds of one of `SIDES`; rankers may be trained on fewer."""
+        return self.folds()[: self.rankers.folds if side == "rankers" and self.rankers is not None else None]
+
+    @property
     def gathered(self) -> Gathered:
         """Return what the job that gathers its numbers reads."""
         return Gathered(

@@ -77,8 +77,8 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, ta
     settings = {"study": SECTION | section, "shared": shared, "published": PUBLISHED}
     toys = study_of("category", "toys", settings)
     manifest, selections = given.get("manifest", NO_IMAGES), given.pop("selections", NO_SELECTIONS)
-    results = results_of(metrics_frame(list(metrics)), fits, manifest, toys.gathered())
-    given = {"results": results, "times": times_of(fits, selections, toys.gathered()), **given}
+    results = results_of(metrics_frame(list(metrics)), fits, manifest, toys.gathered)
+    given = {"results": results, "times": times_of(fits, selections, toys.gathered), **given}
     names = {name: f"{name}.parquet" for name in given} | (files or {})
     toys.finished(names, printed("category"), list(claims))
     if exhibit:
