@@ -22,19 +22,19 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
-from itertools import pairwise
 from pathlib import Path
 
 import hostile
-import pandas as pd
 
 from lookalike.cli import main
 from lookalike.core.errors import escaped
 
 NOBODY = 65534
-SECONDS, MEMORY, DISK = 60, 3 * 2**30, 20_000
+SECONDS, PATIENCE, MEMORY, DISK = 60, 300, 3 * 2**30, 20_000
+"""Of the processor, and on a busy machine by the clock; bytes of a call."""
 PYTHON = r"Traceback|\[?Errno|NoneType|object at 0x|not subscriptable|unhashable|has no attribute|out of bounds|<class"
 PYTHON += r"|Warning|encountered in|positional argument|is not installed|broadcast|codec can't"
 """What only a programmer understands; model files tell of it in brackets."""
@@ -57,34 +57,16 @@ def snapshot(folder: Path) -> Snapshot:
     return found
 
 
-def outputs(argv: list[str], here: Path) -> set[str]:
-    """Return the paths, from the folder above, that a command line may write: those named, or named by default."""
-    pairs = list(pairwise(argv))
-    named = [value for option, value in pairs if option in ("--output", "--html", "--paths", "--cache")]
-    ends = {"fit": [".lookalike"], "index": [".gallery.lookalike"], "export": ["-faiss", "-npy", "-parquet"]}
-    for word in argv[1:]:
-        real = Path(os.path.realpath(here / word))
-        # beside the folder that is read where that is the working folder
-        places = [stem for name in (real.name, real.stem) for stem in (name, str(real.parent / name))]
-        named += [stem + end for end in ends.get(argv[0], []) for stem in places]
-    if argv[0] == "features":
-        named += [str(Path(value).with_suffix(".csv")) for option, value in pairs if option == "--output" and value]
-    if argv[0] == "rate" and "--neighbours" in argv:
-        named += argv[1:]
-    paths = [here / name for name in named if name]
-    both = [path for name in paths for path in (os.path.abspath(name), os.path.realpath(name))]
-    return {os.path.relpath(path, here.parent) for path in both}
-
-
-def changes(before: Snapshot, after: Snapshot, allowed: set[str], failed: bool) -> list[str]:
-    """Return what changed below the folder that a command line did not name, and what is left of a failure."""
+def changes(before: Snapshot, after: Snapshot, argv: list[str], failed: bool) -> list[str]:
+    """Return what a command changed below its folder that its line does not name, and what is left of a failure."""
+    places = (os.path.abspath, os.path.realpath)
+    named = [os.path.relpath(place(Path("here", word))) for word in argv[1:] for place in places]
     found = []
     for path in sorted(before.keys() | after.keys()):
         if before.get(path) == after.get(path):
             continue
         how = "vanished" if path not in after else "appeared" if path not in before else "changed"
-        above = {path[: match.start()] for match in re.finditer("/", path)}
-        is_named = bool(allowed & {path, *above}) or any(name.startswith(f"{path}/") for name in allowed)
+        is_named = how == "appeared" or any(f"{path}/".startswith(f"{name}/") for name in named)
         is_kept = ".lookalike-cache" in path.split("/") or path.startswith("here/cache") or path.endswith(".kept")
         is_folder = path in after and stat.S_ISDIR(int(str(after[path][0])))
         if TEMPORARY.fullmatch(path.rpartition("/")[2]):
@@ -128,9 +110,8 @@ class Caller:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.box, self.seed = folder, folder / "box", seed
-        self.calls: list[tuple[str, str, int]] = []
+        self.ends: Counter[tuple[str, int]] = Counter()
         self.failures: list[str] = []
-        self.said: list[str] = []
 
     def prepare(self, numbers: Sequence[int]) -> None:
         """Make the inputs, call every line that will be called, which imports what is needed, and give up all rights.
@@ -139,8 +120,7 @@ class Caller:
         """
         os.environ.update(HOME=str(self.box / "home"), TMPDIR=str(self.box / "tmp"), COLUMNS="400")
         tempfile.tempdir = None
-        if not (valid := self.folder / "valid").exists():
-            hostile.make_inputs(valid)
+        hostile.make_inputs(self.folder / "valid")
         refused = []
         for line in {" ".join(self.drawn(number)[1]) for number in numbers}:
             self.refill()
@@ -151,7 +131,7 @@ class Caller:
             hostile.spoil(hostile.Call(self.box / "here", line.split(), random.Random(line)))
         if refused:
             raise RuntimeError("\n".join(refused))
-        for encoding in (*ENCODINGS, *hostile.ENCODINGS, "unicode_escape"):
+        for encoding in (*ENCODINGS, "unicode_escape"):
             codecs.lookup(encoding)
         gc.freeze()  # or a child copies what its collector touches
         if os.geteuid() == 0:
@@ -189,14 +169,13 @@ class Caller:
         os.chdir(self.box / "here")
         call = hostile.Call(self.box / "here", list(line), draw)
         kind = hostile.spoil(call)
-        allowed, before = outputs(call.argv, call.here), snapshot(self.box)
+        before = snapshot(self.box)
         status, out, err = self.run(call, DISK if kind == "full disk" else None, draw.choice(ENCODINGS))
         found = ["fails, and nothing was spoilt"] if status and kind == hostile.VALID else []
         found += wrong_words(status, out, err, call.argv)
-        found += changes(before, snapshot(self.box), allowed, status != 0)
-        self.calls.append((line[0], kind, status))
-        said = (err.strip() or out.strip()).split("\n")[-1][:1000]
-        self.said.append(f"{self.seed} {number}\t{kind}\t{status}\t{call.argv}\t{said}\n")
+        os.chdir(self.box)
+        found += changes(before, snapshot(self.box), call.argv, status != 0)
+        self.ends[kind, status] += 1
         if found:
             self.failures.append(f"{self.seed} {number} ({kind}): {call.argv}\n  {found}\n  {err[-2000:]}")
             print(self.failures[-1], flush=True)
@@ -221,11 +200,9 @@ class Caller:
                 traceback.print_exc()
             finally:
                 os._exit(status)
-        used, since, pause = "", time.monotonic(), 0.002
-        while not (done := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() - since < SECONDS:
+        end, pause = time.monotonic() + PATIENCE, 0.002
+        while not (done := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
             time.sleep(pause := min(0.05, 1.3 * pause))
-            if (now := cpu_time(child)) != used:  # on a busy machine, a process that waits for its turn hangs not
-                used, since = now, time.monotonic()
         if not done[0]:
             os.killpg(child, signal.SIGKILL)
             os.waitpid(child, 0)
@@ -233,21 +210,9 @@ class Caller:
         return status, *((self.folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
 
 
-def cpu_time(process: int) -> str:
-    """Return the processor time that a process has used, as the system counts it."""
-    return " ".join(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13])
-
-
 def in_use() -> int:
     """Return the bytes of address space that this process has."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-
-
-def report(calls: list[tuple[str, str, int]]) -> str:
-    """Return the calls by command and by kind of input, with how they ended."""
-    table = pd.DataFrame(calls, columns=["command", "kind of input", "exit status"])
-    counts = [pd.crosstab(table[name], table["exit status"], margins=True, margins_name="calls") for name in table][:2]
-    return "\n\n".join(count.to_string() for count in counts)
 
 
 if __name__ == "__main__":
@@ -255,24 +220,19 @@ if __name__ == "__main__":
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="number of the one call to make")
-    parser.add_argument("--folder", type=Path, help="new, or of an earlier run; it is kept (default: a temporary one)")
-    parser.add_argument("--log", type=Path, help="file for what every call said")
     options = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":
         parser.error("a process with several threads cannot be forked: set OMP_NUM_THREADS=1")
     numbers = range(options.calls) if options.only is None else [options.only]
-    with ExitStack() as at_end:
-        folder = options.folder or at_end.enter_context(tempfile.TemporaryDirectory(prefix="lookalike-fuzz-"))
+    with tempfile.TemporaryDirectory(prefix="lookalike-fuzz-") as folder, ExitStack() as at_end:
         caller = Caller(Path(folder).absolute(), options.seed)
-        caller.folder.mkdir(exist_ok=True)
         at_end.callback(caller.remove)
         caller.prepare(numbers)
-        print(f"prepared in {time.process_time():.1f} s", flush=True)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):  # which ends the calls: what was found is said
             for number in numbers:
                 caller.call(number)
-    if options.log:
-        options.log.write_text("".join(caller.said), errors="backslashreplace")
-    print(report(caller.calls), f"{len(caller.failures):,} of {len(caller.calls):,} calls failed", sep="\n\n")
+    for (kind, status), n in sorted(caller.ends.items()):
+        print(f"{n:7,} calls of the kind {kind} ended with {status}")
+    print(f"{len(caller.failures):,} of {caller.ends.total():,} calls failed")
     sys.exit(bool(caller.failures))
