@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_an_interrupted_job_says_so_and_an_unexpected_error_leaves_its_traceback
 
 
 @pytest.mark.parametrize("is_shown", [False, True])
-def test_a_full_disk_does_not_hide_the_sentence(capsys, monkeypatch, is_shown):
+def test_a_log_that_cannot_be_written_does_not_hide_the_sentence(tmp_path, capsys, monkeypatch, is_shown):
     if is_shown:
         monkeypatch.setenv(SHOWN, "1")
     full = Path("/dev/full")
@@ -70,23 +71,18 @@ def test_a_full_disk_does_not_hide_the_sentence(capsys, monkeypatch, is_shown):
     assert capsys.readouterr().err == "error: cannot write counts.npz: No space left on device\n"
     with pytest.raises(SystemExit), logged(job(full)):
         print("fold 1")
-    assert (
-        capsys.readouterr().err == "error: cannot write a file of this job: No space left on device; free some space\n"
-    )
+    said = "error: cannot write a file of this job: No space left on device; free some space\n"
+    assert capsys.readouterr().err == said
     with pytest.raises(SystemExit), logged(job(full)):
         _ = 1 / 0
     assert "ZeroDivisionError" in capsys.readouterr().err, "where else could it be read?"
-
-
-def test_a_log_that_cannot_be_opened_is_one_sentence(tmp_path, capsys, monkeypatch):
-    def refuse(path, *_, **__):
-        raise OSError(errno.EROFS, "Read-only file system", path)
-
-    monkeypatch.setattr("builtins.open", refuse)
+    read_only = OSError(errno.EROFS, "Read-only file system", f"{tmp_path}/job.log")
+    monkeypatch.setattr("builtins.open", Mock(side_effect=read_only))
     with pytest.raises(SystemExit), logged(job(tmp_path / "job.log")):
         pass
-    said = f"error: cannot write {tmp_path}/job.log: Read-only file system; free some space\n"
-    assert capsys.readouterr().err == said
+    assert (
+        capsys.readouterr().err == f"error: cannot write {tmp_path}/job.log: Read-only file system; free some space\n"
+    )
 
 
 def test_a_finished_job_leaves_a_record_and_a_failed_one_none(tmp_path):
