@@ -232,6 +232,14 @@ def test_filters_are_the_first_weights_of_every_path_as_pictures():
         assert list(first_layer_filters(alone)) == ["convnet"]
 
 
+LAYERS = [{"stride": 0}, {"kernel": 10**6}, {"padding": -9}, {"groups": 5}, {"kernel": 90}, {"channels": 10**7}]
+LAYERS += [{"channels": 60_000}, {"pool_stride": 0}]
+CONFIGURATIONS = [{"convolutions": [FIRST | wrong]} for wrong in LAYERS]
+CONFIGURATIONS += [{"input_size": size} for size in (0, 1024, 10**9)] + [{"embedding_width": 12_000_000}]
+CONFIGURATIONS += [{"fully_connected": [128, 60_000]}, {"fully_connected": []}, {"keep_probability": np.nan}]
+CONFIGURATIONS += [{"low_resolution": [{"every": 0}]}, {"low_resolution": [{"every": 1, "channels": 60_000}]}]
+
+
 @pytest.fixture
 def saved(tmp_path):
     save_network(DeepRankingNetwork(SMALL, random_state=1), tmp_path / "model.lookalike", {"gap": 0.5})
@@ -265,33 +273,7 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
         ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),
         ({"n_classes": 9}, "do not fit"),
         ({"linear.bias": np.zeros(3, np.float32)}, "do not fit"),
-        *[
-            ({"configuration": asdict(SMALL) | changes}, "do not fit")
-            for changes in (
-                {"input_size": 0},
-                {"input_size": 1024},
-                {"input_size": 10**9},
-                {"embedding_width": 12_000_000},
-                {"fully_connected": [128, 60_000]},
-                {"fully_connected": []},
-                {"keep_probability": np.nan},
-                *[
-                    {"convolutions": [FIRST | wrong]}
-                    for wrong in (
-                        {"stride": 0},
-                        {"kernel": 10**6},
-                        {"padding": -9},
-                        {"groups": 5},
-                        {"kernel": 90},
-                        {"channels": 10**7},
-                        {"channels": 60_000},
-                        {"pool_stride": 0},
-                    )
-                ],
-                {"low_resolution": [{"every": 0}]},
-                {"low_resolution": [{"every": 1, "channels": 60_000}]},
-            )
-        ],
+        *(({"configuration": asdict(SMALL) | changes}, "do not fit") for changes in CONFIGURATIONS),
         ({"n_classes": 10**12}, "do not fit"),
         ({"n_classes": -1}, "do not fit"),
         ({"input.deviation": np.zeros((), np.float32)}, "do not fit"),
