@@ -155,20 +155,9 @@ def test_counts_are_those_of_block_by_block_counting(width, height, n_colours):
     np.testing.assert_array_equal(descriptors.describe(view, PALETTE[:n_colours]), counts)
 
 
-@given(width=st.integers(1, 330), height=st.integers(1, 330))
-@settings(deadline=None, max_examples=20)
-def test_every_block_counts_each_of_its_pixels_twice(width, height):
-    counts = descriptors.describe(noise(0, width, height), PALETTE)
-    assert counts.shape == (pyramid.count_blocks(width, height), 79)
-    assert (np.add.reduceat(counts, [0, 59], axis=1, dtype=int) == 4096).all()
-
-
 def test_descriptors_are_shares_of_edges_and_of_colours():
     counts = block_counts(5)
-    plain = normalise(counts)
-    assert plain.dtype == np.float32
-    np.testing.assert_allclose(plain, counts / 4096, rtol=1e-6)
-    np.testing.assert_array_equal(counts, block_counts(5))
+    np.testing.assert_allclose(normalise(counts), counts / 4096, rtol=1e-6)
     halved = np.hstack([counts[:, :59], counts[:, 59:] // 2])  # each part sums to 1
     np.testing.assert_allclose(normalise(halved)[:, 59:].sum(axis=1), 1, rtol=1e-6)
 
