@@ -159,82 +159,71 @@ def test_score_is_average_precision_of_labels_and_the_share_of_triplets_in_order
 
 NAMES = np.array([f"image {i:02}" for i in range(60)])
 CLASSES = np.array(["apple", "bear", "cat", "dog"])[Y]
+TABLE = pd.DataFrame(X, index=NAMES, columns=[f"f{j}" for j in range(24)])
 LABELS = {
     "list": CLASSES.tolist(),
     "dict": dict(zip(NAMES[::-1].tolist(), CLASSES[::-1].tolist(), strict=True)),
     "pandas": pd.Series(CLASSES, index=NAMES),
     "categorical": pd.Series(CLASSES, dtype="category"),
-    "polars": "polars",
 }
-
-
-def frames():
-    """Return the module polars, or skip, aloud, where it is not installed."""
-    return pytest.importorskip("polars", reason="polars is not installed: pip install polars")
 
 
 @pytest.mark.parametrize("form", LABELS)
 @supervised
 def test_labels_come_as_lists_dicts_and_columns(learner, form):
-    y = frames().Series(CLASSES.tolist()) if form == "polars" else LABELS[form]
-    table = pd.DataFrame(X, index=NAMES, columns=[f"f{j}" for j in range(24)])
-    model = clone(learner).fit(table, y)
-    assert_same(model, clone(learner).fit(table, Y), table)
-    assert model.score(table, y) == model.score(table, Y)
+    y = LABELS[form]
+    model = clone(learner).fit(TABLE, y)
+    assert_same(model, clone(learner).fit(TABLE, Y), TABLE)
+    assert model.score(TABLE, y) == model.score(TABLE, Y)
     if form == "pandas":
         with pytest.raises(ValueError, match=r"another order: give y.loc\[X.index\]"):
-            clone(learner).fit(table, y[::-1])
+            clone(learner).fit(TABLE, y[::-1])
         with pytest.raises(ValueError, match="no label for row 'image 00' of X"):
-            clone(learner).fit(table, {"image 01": "apple"})
+            clone(learner).fit(TABLE, {"image 01": "apple"})
 
 
-@pytest.mark.parametrize("form", ["array", "list", "dict", "pandas", "polars"])
+@pytest.mark.parametrize("form", ["array", "list", "dict", "pandas"])
 @over([learner for learner in first if learner.accepts & {"triplets", "pairs"}])
 def test_examples_come_by_ids_of_the_index(learner, form):
-    table = pd.DataFrame(X, index=NAMES, columns=[f"f{j}" for j in range(24)])
     examples, pairs = drawn(learner, 50), "pairs" in learner.accepts
     numbers = examples[:, :2] if pairs else examples
     columns = dict(zip("ij" if pairs else ("query", "positive", "negative"), NAMES[numbers].T.tolist(), strict=True))
     swapped = dict(reversed(columns.items()))
     ids = {"array": NAMES[numbers], "list": NAMES[numbers].tolist(), "dict": swapped, "pandas": pd.DataFrame(swapped)}
     ids["pandas"].index += 7
-    given = frames().DataFrame(swapped) if form == "polars" else ids[form]
     how, rest = ("fit_pairs", (examples[:, 2],)) if pairs else ("fit_triplets", ())
-    model = getattr(clone(learner), how)(table, given, *rest)
-    assert_same(model, getattr(clone(learner), how)(table, numbers, *rest), table)
+    model = getattr(clone(learner), how)(TABLE, ids[form], *rest)
+    assert_same(model, getattr(clone(learner), how)(TABLE, numbers, *rest), TABLE)
     if not pairs:
-        assert model.score(table, triplets=given) == model.score(table, triplets=numbers)
+        assert model.score(TABLE, triplets=ids[form]) == model.score(TABLE, triplets=numbers)
     wrong = ids["array"].copy()
     wrong[3, 1] = "image 99"
-    twice = table.rename(index={"image 01": "image 00"})
+    twice = TABLE.rename(index={"image 01": "image 00"})
     for rows, named, message in (
-        (table, wrong, "row 3 of .* names 'image 99', which the index of X does not have, as 1 of 50 rows do"),
+        (TABLE, wrong, "row 3 of .* names 'image 99', which the index of X does not have, as 1 of 50 rows do"),
         (X, ids["array"], "whole numbers, not ids such as .* give X as a DataFrame"),
         (twice, ids["array"], "the index of X has 'image 00' twice"),
-        (table, {"query": [1]}, "have the columns query: name them"),
+        (TABLE, {"query": [1]}, "have the columns query: name them"),
     ):
         with pytest.raises(ValueError, match=message):
             getattr(clone(learner), how)(rows, named, *rest)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
 @every
-def test_set_output_gives_tables_where_there_is_a_transform(learner, kind):
+def test_set_output_gives_tables_where_there_is_a_transform(learner):
     model = clone(learner)
     if not hasattr(model, "fit_transform"):
         for name in ("set_output", "get_feature_names_out"):
             assert not hasattr(model, name)
         return
-    library = frames() if kind == "polars" else pd
-    table = library.DataFrame({f"f{j}": X[:, j] for j in range(24)})
-    model.set_output(transform=kind)
-    given, found = model.fit_transform(table, Y), model.transform(table)
-    assert isinstance(given, library.DataFrame)
-    names = list(table.columns)
+    model.set_output(transform="pandas")
+    given, found = model.fit_transform(TABLE, Y), model.transform(TABLE)
+    assert isinstance(given, pd.DataFrame)
+    names = list(TABLE.columns)
     if learner.learns_matrix:
         names = [f"{type(learner).__name__.lower()}{j}" for j in range(found.shape[1])]
     assert list(found.columns) == names == list(model.get_feature_names_out())
-    np.testing.assert_array_equal(found, clone(learner).fit(table, Y).transform(table))
+    np.testing.assert_array_equal(found, clone(learner).fit(TABLE, Y).transform(TABLE))
 
 
 # with projection="psd" there is a transform, of a matrix or of a diagonal
@@ -379,8 +368,7 @@ def test_a_saved_model_is_the_same_and_goes_on(learner, tmp_path):
 
 @every
 def test_the_same_seed_gives_the_same_bits_whatever_was_learned_before(learner):
-    names = np.array(["apple", "bear", "cat", "dog"])[Y]
-    assert_same(clone(learner).fit(X[::-1], Y).fit(X, names), fitted(learner))
+    assert_same(clone(learner).fit(X[::-1], Y).fit(X, CLASSES), fitted(learner))
 
 
 @over([*(learner for learner in learners(early_stopping=False) if learner.accepts - {"labels"}), *learners(n_blocks=3)])
@@ -552,12 +540,13 @@ def test_whole_numbers_may_be_written_with_a_point(learner):
         assert_same(*(model.fit(X, Y, trace=lambda *_: {}, trace_steps=[0, 3]) for model in models))
 
 
+PERCENTILES = [(95, 5), (5, 101), (5,), 5, None, "ab", ("5", 95), (5, None)]
 WRONG = [
     ("OASIS", {"aggressiveness": [0.0, np.nan], "n_steps": [-1, 2.5, np.inf, 1e20], "validation_fraction": [0.0, 1.0]}),
     ("OASIS", {"trace_points": [0], "dtype": ["float16"], "projection": ["no"], "projection_interval": [0, 1.5]}),
     ("DissimOASIS", {"solver": ["fast"]}),
     ("AveragedOASIS", {"n_rankers": [0, 1.5]}),
-    ("LEGO", {"regularization": [0.0, np.inf, np.nan], "percentiles": [(95, 5), (5, 101), (5,)]}),
+    ("LEGO", {"regularization": [0.0, np.inf, np.nan], "percentiles": PERCENTILES}),
     ("LMNN", {"omega": [1.1, np.nan], "n_neighbors": [0], "solver": ["fast"], "refresh": [0]}),
     ("LMNN", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan]}),
     ("MCML", {"max_iter": [-1, 1.5], "tol": [-0.1, np.nan], "solver": ["fast"]}),
@@ -570,23 +559,18 @@ WRONG = [
 ]
 
 
-NO_NUMBERS = {parameter: ["1", None, [1], True] for _, wrong in WRONG for parameter in wrong}
-for chosen in ("dtype", "solver", "projection", "percentiles"):
-    del NO_NUMBERS[chosen]
-for optional in ("upper", "projection_interval", "n_components"):
-    NO_NUMBERS[optional].remove(None)
-WRONG += [("LEGO", {"percentiles": [5, None, "ab", ("5", 95), (5, None)]})]
-WRONG += [
-    (name, {parameter: NO_NUMBERS[parameter] for parameter in wrong if parameter in NO_NUMBERS})
-    for name, wrong in WRONG
-]
+NO_NUMBERS, OPTIONAL = ("1", None, [1], True), ("upper", "projection_interval", "n_components")
 
 
 @pytest.mark.parametrize(("name", "wrong"), WRONG)
 def test_parameters_out_of_range_are_named(name, wrong):
-    for parameter, value in ((parameter, value) for parameter, values in wrong.items() for value in values):
-        with pytest.raises(ValueError, match=rf"^{parameter} must .*, not {re.escape(repr(value))}"):
-            LEARNERS[name](**{parameter: value}).fit(X, Y)
+    defaults = LEARNERS[name]().get_params()
+    for parameter, values in wrong.items():
+        is_number = isinstance(defaults[parameter], int | float) or parameter in OPTIONAL
+        no_numbers = [value for value in NO_NUMBERS if is_number and (value or parameter not in OPTIONAL)]
+        for value in [*values, *no_numbers]:
+            with pytest.raises(ValueError, match=rf"^{parameter} must .*, not {re.escape(repr(value))}"):
+                LEARNERS[name](**{parameter: value}).fit(X, Y)
 
 
 @over([learner for learner in first if learner.accepts & {"triplets", "pairs"}])
@@ -667,15 +651,14 @@ def test_rows_out_of_all_range_are_refused_by_a_fitted_learner(learner):
 @each
 def test_a_matrix_that_memory_cannot_hold_is_refused_before_it_is_made(learner, kind, monkeypatch):
     monkeypatch.setattr(base.os, "sysconf", lambda name: 30)
+    too_large = r"24 x 24 numbers, which takes .* GB .*: use DiagonalOASIS, SOMLTG"
     if hasattr(type(learner), "strengths_"):  # no matrix is made before somebody asks for it
-        model, learner = (
-            clone(learner).set_params(solver="gram").fit(kind(X), Y),
-            clone(learner).set_params(solver="rows"),
-        )
-        with pytest.raises(ValueError, match=r"24 x 24 numbers, which takes .* GB .*: use DiagonalOASIS, SOMLTG"):
+        model = clone(learner).set_params(solver="gram").fit(kind(X), Y)
+        with pytest.raises(ValueError, match=too_large):
             getattr(model, model.matrix_name)
+        learner = clone(learner).set_params(solver="rows")
     if learner.learns_matrix:
-        with pytest.raises(ValueError, match=r"24 x 24 numbers, which takes .* GB .*: use DiagonalOASIS, SOMLTG"):
+        with pytest.raises(ValueError, match=too_large):
             clone(learner).fit(kind(X), Y)
     else:
         assert clone(learner).fit(kind(X), Y).n_features_in_ == 24

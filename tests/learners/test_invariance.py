@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.learners import LEARNERS, TripletSampler
+from lookalike.learners import LEARNERS
 from lookalike.learners.centring import centre_of, less, means_and_spreads
 from lookalike.learners.gram import Gram, Seen
 
@@ -95,24 +95,6 @@ def test_steps_on_products_learn_what_steps_on_rows_do_wherever_these_lie(name, 
     changed = np.abs(expected.W_ - np.eye(20)).max()
     np.testing.assert_allclose(model.W_, expected.W_, atol=changed * (1e-3 if dtype == "float32" else 1e-9))
     assert model.score(rows, Y) == pytest.approx(expected.score(rows, Y), abs=0.01)
-
-
-def steps_of_the_diagonal(rows, triplets, C=0.1):
-    """JMLR's steps for a diagonal W (see `DiagonalOASIS`)."""
-    w = np.ones(rows.shape[1])
-    for p, a, b in triplets:
-        v = rows[p] * (rows[a] - rows[b])
-        if (loss := 1 - w @ v) > 0 and v.any():
-            w += min(C, loss / (v @ v)) * v
-    return w
-
-
-@pytest.mark.parametrize("shift", [0.0, 1000.0, 1e5])
-def test_diagonal_steps_are_those_of_their_definition_wherever_rows_lie(shift):
-    rows, triplets = X + shift, TripletSampler(Y, 0).draw(1_000)
-    w = make_learner("DiagonalOASIS").fit_triplets(rows, triplets).w_
-    expected = steps_of_the_diagonal(rows, triplets)
-    np.testing.assert_allclose(w - 1, expected - 1, atol=1e-6 * np.abs(expected - 1).max())
 
 
 def test_the_printed_product_is_what_it_is_wherever_rows_lie():

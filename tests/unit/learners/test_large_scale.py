@@ -185,8 +185,7 @@ def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "other",
-    [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, {"seed": 1}, "triplets", "rows"],
+    "other", [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, {"seed": 1}, "triplets", "rows"]
 )
 def test_the_checkpoint_of_something_else_is_replaced(rows, tmp_path, other):
     checkpoint = tmp_path / "checkpoint"

@@ -21,10 +21,7 @@ def saved(tmp_path):
 
 
 REFUSED = [
-    (
-        {"format_version": 99},
-        "version 99, and this lookalike reads 3: install the version that wrote it",
-    ),
+    ({"format_version": 99}, "version 99, and this lookalike reads 3: install the version that wrote it"),
     ({"learner": "Popen"}, "does not know"),
     ({"parameters": {"hardness": 1}}, "parameters that OASIS does not take"),
     ({"format": "lookalike network"}, "is not a lookalike model but a 'lookalike network'"),
@@ -147,10 +144,7 @@ def test_weights_that_are_nearly_all_equal_take_little_room_and_come_back(saved)
     assert saved.stat().st_size < 20_000
     assert lookalike.load(saved).w_.tobytes() == model.w_.tobytes()
     about, arrays = parts(saved)
-    for name, changed, message in (
-        ("places", [9, 100_000], "out of bounds"),
-        ("most", [np.inf], "infinity in w_"),
-    ):
+    for name, changed, message in (("places", [9, 100_000], "out of bounds"), ("most", [np.inf], "infinity in w_")):
         write_parts(saved, about, arrays | {f"w_/{name}": np.asarray(changed)})
         with pytest.raises(LookalikeError, match=message):
             lookalike.load(saved)
