@@ -14,9 +14,9 @@ import pytest
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.seeds import generator
-from lookalike.data import painted_landmarks, painted_triplets, textures
+from lookalike.data import painted_landmarks, painted_triplets
 from lookalike.data.ground_truth import painted_truth, read_ground_truth, read_lists
-from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories, category_of
+from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories
 from lookalike.data.painted_landmarks import DISTRACTOR, N_QUERIES, Camera, PaintedLandmarks, View
 from lookalike.data.painted_triplets import FACTORS, PaintedTriplets, rated_triplets, relevance_of
 from lookalike.data.painter import Pose
@@ -118,15 +118,6 @@ def test_numbers_out_of_range_are_refused_in_a_sentence(recipe, change, words):
         replace(recipe, **change)
 
 
-def test_classes_have_a_material_of_their_own_and_share_the_others():
-    names = PaintedCategories(classes=128).names()
-    assert [name[:4] for name in names] == [f"{number:03d}." for number in range(1, 129)]
-    assert len({name[4:].rsplit("-", 1)[0] for name in names}) == 128
-    cloths = [set(category_of(0, label).cloths) for label in range(20)]
-    assert {len(three) for three in cloths} == {3}
-    assert len(set.union(*cloths)) < 45
-
-
 def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path):
     recipe = replace(CATEGORIES, width=208, height=160)
     recipe.write_images(tmp_path)
@@ -225,12 +216,3 @@ def test_every_factor_shows_in_the_pixels_and_lowers_the_relevance(number):
     first, second = (scene.paint("house", "stripes").astype(float) for scene in scenes)
     assert np.abs(first - second).mean() > 0.5
     assert relevance_of(*looks) < 0.97
-
-
-def test_a_tile_is_lively_and_fits_its_copies():
-    for family, variant in itertools.product(textures.FAMILIES, range(3)):
-        tile = textures.tile(0, family, variant).astype(float)
-        assert tile.std() > 25
-        for way in (tile, tile.T):
-            steps = np.abs(np.diff(way, axis=0, append=way[:1])).mean(axis=1)
-            assert steps[-1] <= steps[:-1].max() + 5

@@ -46,14 +46,7 @@ def odd_folder(tmp_path_factory):
     (root / "198.spider" / "RENAME2").write_text("#!/bin/sh\n")
     (root / "198.spider" / "Thumbs.db").write_bytes(b"x")
     os.mkfifo(root / "198.spider" / "pipe.jpg")
-    for name in (
-        "@eaDir",
-        "001.cat/@eaDir",
-        "$RECYCLE.BIN",
-        "lost+found",
-        "System Volume Information",
-        "056.dog/thumbs",
-    ):
+    for name in ("@eaDir", "001.cat/@eaDir", "$RECYCLE.BIN", "System Volume Information", "056.dog/thumbs"):
         picture(root / name / "thumb.png")
     links = {"198.spider/link.jpg": "001.cat/001_0001.jpg", "198.spider/dangling": "nowhere", ".cache/link": "001.cat"}
     links |= dict.fromkeys(("198.spider/linked_folder", "linked_class"), "001.cat")
@@ -104,7 +97,6 @@ ODD = {
     "empty_class": ("empty_class", "not_an_image", "an empty class folder"),
     **{f"linked_class/{name}": ("linked_class", *facts) for name, facts in CAT.items()},
     "loop": ("", *LOOP),
-    "lost+found": ("", *SYSTEM),
 }
 
 

@@ -5,13 +5,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from lookalike.data.scan import COLUMN_TYPES
-from lookalike.data.visterm_folder import (
-    anonymous,
-    labels_in,
-    read_visterm_folder,
-    small_counts,
-    write_visterm_folder,
-)
+from lookalike.data.visterm_folder import anonymous, labels_in, read_visterm_folder, small_counts, write_visterm_folder
 
 
 def manifest_of(paths):
