@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from typing import NamedTuple
 
 import pytest
@@ -102,3 +104,36 @@ def refused(call):
 @pytest.fixture
 def painted():
     return paint
+
+
+@pytest.fixture
+def process():
+    """Run code in a process, which may lack some libraries."""
+
+    def run(code, *arguments, missing=(), **options):
+        blocker = (
+            "import sys\nclass Blocker:\n    def find_spec(self, name, path, target=None):\n"
+            f"        if name.partition('.')[0] in {missing!r}: raise ModuleNotFoundError(name, name=name)\n"
+            "sys.meta_path.insert(0, Blocker())\n"
+        )
+        command = [sys.executable, "-c", f"{blocker * bool(missing)}{code}", *arguments]
+        return subprocess.run(command, **({"capture_output": True, "text": True, "timeout": 60} | options))
+
+    return run
+
+
+@pytest.fixture
+def imported(process):
+    """Run a command in a process, and return its output and which of some libraries it has imported."""
+
+    def run(line, *libraries):
+        code = (
+            "import sys; from lookalike.cli import main\n"
+            "assert main(sys.argv[1:]) == 0\n"
+            f"print([name for name in {libraries} if name in sys.modules])"
+        )
+        done = process(code, *line)
+        *said, found = done.stdout.splitlines() or [done.stderr]
+        return "\n".join(said), found
+
+    return run

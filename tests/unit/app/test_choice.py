@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from lookalike.app.choice import choose_learner, too_long, worse_than_none
 from lookalike.app.learning import OURS, checked_settings, compare_on_labels, train
-from lookalike.app.rows import Rows
+from lookalike.app.rows import make_rows
 from lookalike.app.similarity import Similarity
 from lookalike.core.errors import LookalikeError
 from lookalike.learners import LEARNERS, Euclidean
@@ -28,12 +28,7 @@ CASES = [
     (dense(500, 64), False, "MCML", "500 rows of 64 dimensions are few enough to compare all pairs"),
     (dense(500, 64), True, "OASIS", "triplets of 500 rows of 64 dimensions are learned from"),
     (dense(2_000, 768), False, "MCML", "few enough"),
-    (
-        dense(10_000, 768),
-        False,
-        "OASIS",
-        "all pairs of 10,000 rows of 768 dimensions, as MCML does, would take too long",
-    ),
+    (dense(10_000, 768), False, "OASIS", "10,000 rows of 768 dimensions, as MCML does, would take too long"),
     (dense(10_000, 768), True, "OASIS", "learned from one by one"),
     (dense(100_000, 768), False, "OASIS", "would take too long"),
     (sparse(2_000, 10_000, 70), False, "OASIS", "10,000 dimensions, 0.7% of them not zero"),
@@ -102,12 +97,7 @@ def test_what_is_chosen_beats_no_learning_and_what_does_not_says_so():
 def test_a_fit_says_what_it_chose_and_what_is_worse_than_no_learning():
     random = np.random.default_rng(1)
     y = np.repeat(["a", "b", "c", "d"], 30)
-    rows = Rows(
-        "rows",
-        ids=np.arange(120).astype(str),
-        X=random.normal(size=(120, 60)) + 3 * np.eye(4, 60)[np.arange(120) // 30],
-        labels=y,
-    )
+    rows = make_rows(random.normal(size=(120, 60)) + 3 * np.eye(4, 60)[np.arange(120) // 30], labels=y)
     notes = []
     model = Similarity(hold_out=0.3, note=notes.append).fit(rows)
     assert type(model.learner_).__name__ == "MCML"

@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -111,12 +110,6 @@ WRONG_USE = [
 MAIN = "import sys; from lookalike.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
-def python(code, *arguments, **options):
-    """Run a process that begins with this code."""
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, **({"capture_output": True, "text": True, "timeout": 60} | options))
-
-
 @pytest.mark.parametrize("name", GOOD)
 def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, result):
     said = call(name, "--help")
@@ -168,43 +161,28 @@ def test_a_wrong_command_line_has_status_2(line, sentence, command, refused):
     assert re.search(f"{re.escape(sentence)}.*; see lookalike{command} --help\n$", refused(line, status=2))
 
 
-def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place):
+def test_help_needs_nothing_heavy_and_info_no_library_of_learners(place, imported):
     heavy = ("numba", "sklearn", "torch", "cv2", "scipy", "pandas", "PIL", "faiss", "tqdm", "rich")
-    code = (
-        "import sys; from lookalike.cli import main\n"
-        "assert main(sys.argv[1:]) == 0\n"
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
     for arguments, expected in (
-        (["--version"], f"lookalike {__version__}\n"),
+        (["--version"], f"lookalike {__version__}"),
         (["rate", "--help"], "--neighbours"),
         (["evaluate-triplets", "--help"], "--model"),
-        (["info", str(place / "m.lookalike")], "OASIS learned from 18 images"),
+        (["info", place / "m.lookalike"], "OASIS learned from 18 images"),
     ):
-        done = python(code, *arguments)
-        assert expected in done.stdout, done.stderr
-        assert done.stdout.splitlines()[-1] == "[]"
-
-
-def without(missing, code, *arguments):
-    """Run code in a process that has not got some libraries."""
-    blocker = (
-        "class Blocker:\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        f"        if name.partition('.')[0] in {missing!r}: raise ModuleNotFoundError(name, name=name)\n"
-    )
-    return python(f"import sys\n{blocker}sys.meta_path.insert(0, Blocker())\n{code}", *arguments)
+        said, libraries = imported(map(str, arguments), *heavy)
+        assert (expected in said, libraries) == (True, "[]"), said
 
 
 EXTRAS = ("typer", "pandas", "PIL", "cv2", "faiss", "pydantic", "pyarrow", "yaml", "tqdm", "rich")
 
 
 @pytest.mark.parametrize("missing", ["typer", "pandas", "PIL"])
-def test_without_the_extra_one_sentence_names_it(missing, place):
+def test_without_the_extra_one_sentence_names_it(missing, place, process):
     sentence = f'{missing} is not installed, and {{}} need it: pip install "lookalike[images]"\n'
-    if missing in ("typer", "pandas"):
+    if missing != "PIL":
         lacking = EXTRAS if missing == "typer" else (missing,)  # all of them, as after an install without any extra
-        done = without(lacking, MAIN, "rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
+        rank = ("rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
+        done = process(MAIN, *rank, missing=lacking)
         expected = (done.returncode, done.stdout, done.stderr)
         assert expected == (1, "", f"lookalike: {sentence.format('the commands')}")
     if missing != "typer":
@@ -214,15 +192,13 @@ def test_without_the_extra_one_sentence_names_it(missing, place):
             "    try:\n        ask()\n"
             "    except ImportError as error:\n        print(type(error).__name__, error)"
         )
-        assert (
-            without((missing,), code).stdout
-            == 2 * f"ImportError {sentence.format('similarities of images or vectors')}"
-        )
+        said = f"ImportError {sentence.format('similarities of images or vectors')}"
+        assert process(code, missing=(missing,)).stdout == 2 * said
 
 
-def test_shells_complete_the_commands():
+def test_shells_complete_the_commands(process):
     line = {"_LOOKALIKE_COMPLETE": "complete_bash", "COMP_WORDS": "lookalike eval", "COMP_CWORD": "1"}
-    assert "evaluate-triplets" in python(MAIN, env=os.environ | line).stdout
+    assert "evaluate-triplets" in process(MAIN, env=os.environ | line).stdout
 
 
 def test_ctrl_c_is_status_130_and_leaves_no_file(here, refused, monkeypatch):
@@ -235,26 +211,23 @@ def test_ctrl_c_is_status_130_and_leaves_no_file(here, refused, monkeypatch):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
-def test_an_output_that_cannot_be_written(here):
-    rate = GOOD["rate"].split()
-    done = python(f"import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1); {MAIN}", *rate)
+def test_an_output_that_cannot_be_written(here, process):
+    rate, how = GOOD["rate"].split(), {"capture_output": False, "stderr": subprocess.PIPE}
+    done = process(f"import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1); {MAIN}", *rate)
     assert (done.returncode, done.stderr) == (1, "")  # a reader that goes away hears no complaint
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "lookalike", *rate], stdout=full, stderr=subprocess.PIPE, text=True
-        )
+        done = process("import runpy; runpy.run_module('lookalike', run_name='__main__')", *rate, stdout=full, **how)
     assert done.stderr == "lookalike: the output cannot be written: No space left on device; write it elsewhere\n"
     assert done.returncode == 1
 
 
 @pytest.mark.parametrize(("encoding", "expected"), [("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")])
-def test_names_that_the_output_cannot_show_are_escaped(encoding, expected):
+def test_names_that_the_output_cannot_show_are_escaped(encoding, expected, process):
     code = (
         "import sys; from lookalike.app.options import print_json, tell\n"
         "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff', 'b': float('nan')})"
     )
-    command, environment = [sys.executable, "-X", "utf8=0", "-c", code], os.environ | {"PYTHONIOENCODING": encoding}
-    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+    done = process(code, env=os.environ | {"PYTHONIOENCODING": encoding}, check=True, text=False)
     first, _, rest = done.stdout.partition(b"\n")
     assert first == expected + b"\\udcff"
     assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}

@@ -58,22 +58,19 @@ def test_triplets_are_learned_from_and_held_out(here, result, call):
     said = call(FIT, "--triplets judged.csv --output t.lookalike --hold-out 0.2 --set n_steps=20")
     learned_from = lookalike.load("t.lookalike").images_.query("role == 'train'")["path"]
     left = TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
-    assert f"OASIS learned from {left} triplets of {len(learned_from)} images in 20 steps" in said.out
     held_out = (~TRIPLETS["query"].isin(learned_from)).sum()
     mixed = 24 - left - held_out
     reasons = f"(1 with an image that cannot be used; {mixed} with held-out and other images)"
-    line = f"25 triplets = {left} learned from + {held_out} held out + {1 + mixed} left out {reasons}\n"
-    assert line in said.out
+    assert f"OASIS learned from {left} triplets of {len(learned_from)} images in 20 steps" in said.out
+    assert f"25 triplets = {left} learned from + {held_out} held out + {1 + mixed} left out {reasons}\n" in said.out
     answer = result("evaluate t.lookalike photos --triplets judged.csv")
-    assert (answer["learned_from"], answer["rows"][0]["measure"]) == (0, "triplets ordered")
-    assert answer["triplets"] == held_out
+    assert (answer["learned_from"], answer["triplets"]) == (0, held_out)
     assert answer["triplets_left_out"] == {
         "of images that the model has learned from": left,
         "with held-out and other images": mixed,
         "with an image that cannot be used": 1,
     }
-    assert all(row["value"] > 0.8 for row in answer["rows"])
-    assert f"{answer['triplets']} triplets of " in call("evaluate t.lookalike photos --triplets judged.csv").out
+    assert all(row["measure"] == "triplets ordered" and row["value"] > 0.8 for row in answer["rows"])
     with pytest.raises(LookalikeError, match="all triplets belong to held-out queries"):
         ImageSimilarity("color", hold_out=0.99).fit("photos", triplets=TRIPLETS)
 
@@ -194,11 +191,7 @@ def test_images_of_one_colour_are_learned_from_without_a_warning(photos):
 
 
 def test_a_folder_that_nothing_can_be_learned_from(photos):
-    for gone, sentence in (
-        ("[2-7]", "classes have four"),
-        ("1", "has a single image"),
-        ("[0-9]", "has only green"),
-    ):
+    for gone, sentence in (("[2-7]", "classes have four"), ("1", "has a single image"), ("[0-9]", "has only green")):
         for image in (path for path in photos.glob(f"*/{gone}.png") if gone != "[0-9]" or path.parent.name != "green"):
             image.unlink()
         with pytest.raises(LookalikeError, match=sentence):
