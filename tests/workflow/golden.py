@@ -12,8 +12,8 @@ from project import ROOT, TINY_DEMO, Project
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden.csv"
 CHOSEN = (
-    ("demo/category", {"metric": "map"}),
-    ("demo/category", {"metric": "p@k", "x": 10, "subset": "demo20"}),
+    ("demo", {"metric": "map"}),
+    ("demo", {"metric": "p@10", "setting": "demo20"}),
     ("demo/human", {"metric": ["map", "precision_at_1", "standard_deviation_over_raters", "random_good"]}),
     ("demo_landmarks", {"metric": ["map", "sparsity"]}),
     ("websim_demo", {"metric": "p@k", "x": 10}),
@@ -30,16 +30,13 @@ def golden_numbers(results):
     """Key, value and tolerance of every golden number of a folder of results."""
     parts = []
     for study, wanted in CHOSEN:
-        is_new = (results / study / "results.parquet").is_file()
-        metrics = pd.read_parquet(results / study / f"{'results' if is_new else 'metrics'}.parquet")
+        metrics = pd.read_parquet(results / study / "results.parquet")
         for column, value in wanted.items():
             metrics = metrics[metrics[column].isin(value if isinstance(value, list) else [value])]
-        if is_new:
-            of_all = metrics["setting"].str.contains("landmark=mean|triplets=all|^$")
-            metrics = metrics[of_all].assign(subset="", representation="")
-        names = (
-            metrics[["representation", "subset", "method", "metric"]].agg(" ".join, axis=1).str.split().str.join(" ")
-        )
+        # of the parts of a setting, those of all together
+        is_part = metrics["setting"].str.contains("=") & ~metrics["setting"].str.contains("landmark=mean|triplets=all")
+        metrics = metrics[~is_part].assign(setting=metrics["setting"].where(~metrics["setting"].str.contains("="), ""))
+        names = metrics[["setting", "method", "metric"]].agg(" ".join, axis=1).str.split().str.join(" ")
         means = metrics.groupby(study + " " + names, sort=True)["value"].mean().round(6)
         parts.append(means.rename_axis("key").reset_index().assign(tolerance=TOLERANCES.get(study, TOLERANCE)))
     return pd.concat(parts, ignore_index=True)

@@ -122,8 +122,7 @@ def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
         "read_visterms_caltech20": 1,
         "draw_splits": 1,
         "run_subset_words1000_ten_caltech20": 1,
-        "gather_category_numbers": 1,
-        "contrast_category_caltech20": 1,
+        "gather_category_results": 1,
         "draw_category_caltech20": 1,
         "jmlr-fig8": 1,
     }

@@ -52,7 +52,7 @@ EDITS = {
     "contrasts": (
         ["studies/category/contrasts.py", "deep/ranking.py"],
         ["demo"],
-        RANKING | {"contrast_category_demo": 1, "draw_category_demo": 1},
+        RANKING | {"draw_category_demo": 1},
         "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo"
         " describe_images_demo_triplets read_triplets",
     ),
@@ -68,8 +68,7 @@ EDITS = {
         ["exhibits/words.py"],
         ["demo"],
         {"draw_category_demo": 1, "draw_landmark_demo_landmarks": 1, "report_html": 1},
-        "contrast_category_demo contrast_landmark_demo_landmarks gather_category_numbers"
-        " score_triplets collect_ratings",
+        "gather_category_results gather_landmark_results score_triplets collect_ratings",
     ),
 }
 

@@ -1,8 +1,9 @@
-"""From numbers to the papers' tables and figures: one job makes a study's contrasts, and one draws all its exhibits.
+"""From numbers to the papers' tables and figures: one job of a study makes its contrasts and draws all its exhibits.
 
 Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
-{study}/contrasts.parquet (where a claim or an exhibit asks for one), exhibits/{paper}/, exhibits/headline.txt and {study}/tested.parquet, with each of the papers' claims by
-itself. Of these tables of all studies one job makes results/claims.csv. Which exhibits there are is in studies/*/exhibits.py and what these import.
+{study}/contrasts.parquet (where a claim or an exhibit asks for one), exhibits/{paper}/, exhibits/headline.txt and {study}/tested.parquet, with each of the
+papers' claims by itself. Of these tables of all studies one job makes results/claims.csv. Which exhibits there are is in studies/*/exhibits.yaml
+and exhibits.py.
 """
 
 for room in rooms.ROOMS:
@@ -14,36 +15,16 @@ for room in rooms.ROOMS:
         tested = {"tested": f"results/{drawn_dataset}/{room}/tested.parquet"} if study.is_whole else {}
         headline = {"headline": f"results/{drawn_dataset}/exhibits/headline.txt"} if room in STUDIES and tested else {}
 
-        if study.contrasted:
-
-            rule:
-                name:
-                    f"contrast_{room}_{drawn_dataset}"
-                input:
-                    unpack(lambda wildcards, study=study: study.inputs("contrasts")),
-                output:
-                    contrasts=f"results/{drawn_dataset}/{room}/contrasts.parquet",
-                log:
-                    f"logs/{drawn_dataset}/contrasts/{room}.log",
-                conda:
-                    "../../envs/exhibits.yaml"
-                params:
-                    room=room,
-                    dataset=drawn_dataset,
-                    study=code_of(f"studies/{room}/contrasts.py", f"studies/{room}/study.py"),
-                    settings=lambda wildcards, study=study: study.params("exhibits"),
-                    not_run=lambda wildcards, dataset=drawn_dataset: not_run(dataset),
-                    printed=PRINTED[room],
-                script:
-                    "../scripts/contrast_numbers.py"
+        contrasts = {"contrasts": study.contrasts_file} if study.contrasts_file else {}
 
         rule:
             name:
                 f"draw_{room}_{drawn_dataset}"
             input:
-                unpack(lambda wildcards, study=study: {} if not_run(study.dataset) else study.inputs("exhibits")),
+                unpack(lambda wildcards, study=study: {} if not_run(study.dataset) else study.inputs()),
             output:
                 *rooms.exhibit_paths(drawn_dataset, drawn),
+                **contrasts,
                 **headline,
                 **tested,
             log:

@@ -1,4 +1,4 @@
-"""Draw all exhibits of one study of a data set, each beside the printed numbers."""
+"""Make the contrasts of one study of a data set, and draw all its exhibits, each beside the printed numbers."""
 
 from lookalike.core.job_log import logged
 
@@ -11,11 +11,14 @@ with logged(snakemake):
     from lookalike.exhibits.registry import PAPERS
     from lookalike.exhibits.statuses import State
     from lookalike.exhibits.writing import write_exhibits
-    from lookalike.studies.rooms import room_exhibits, study_of
+    from lookalike.studies.rooms import contrasts_of, room_exhibits, study_of
 
     given, known = snakemake.params, room_exhibits(snakemake.params.room)
     study = study_of(given.room, given.dataset, given.settings)
     study.finished(dict(snakemake.input.items()), given.printed, given.claims, given.not_run)
+    if snakemake.output.get("contrasts"):
+        study.contrasted_by([] if given.not_run else contrasts_of(given.room, study))
+        write_table(study.table("contrasts"), snakemake.output.contrasts)
     written = write_exhibits([known[id] for id in given.exhibits], study, Path(snakemake.output[0]).parents[1])
     if snakemake.output.get("tested"):
         write_table(claim_records(study), snakemake.output.tested)

@@ -42,7 +42,7 @@ def exhibit_of(id: str, room: str, declared: Declared) -> Exhibit:
         "figure" if declared.figure is not None else "table",
         partial(draw, declared),
         needs=("results",),
-        optional=("times", "contrasts"),
+        optional=("times",),
         asks=(*declared.metrics, *(str(value) for value in parts.values())),
         shows=tuple(declared.shows),
         when=has_all,

@@ -6,7 +6,7 @@ settings it says which jobs there are and what each reads; with the tables of a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, VISTERM_KINDS, Da
 from lookalike.core.settings.model import Section, plain
 from lookalike.core.settings.schema import Shared
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import REAL, SIMULATED, SYNTHETIC, Contrasts
+from lookalike.exhibits.contrasts import REAL, SIMULATED, SYNTHETIC, Contrast, Contrasts, contrasts_frame
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
@@ -127,23 +127,30 @@ class Study(Section):
         """Tell whether it draws all its exhibits, and not only chosen ones."""
         return self._chosen is None
 
-    def inputs(self, job: str) -> Files:
-        """Return the files that a job for ``contrasts`` or ``exhibits`` is given."""
-        files, wanted = self.planned_files(), set(self.contrasted)
-        if job != "contrasts":
-            if self.is_whole:
-                return files
-            own = self.own_exhibits()
-            wanted = {name for exhibit in own for name in (*exhibit.needs, *exhibit.optional)}
-            if any(exhibit.kind in ("table", "figure") for exhibit in own):
-                wanted |= {"manifest", "contrasts"}
-            else:  # pictures do without numbers
-                wanted -= {"metrics", "results"} - {name for exhibit in own for name in exhibit.needs}
+    @property
+    def has_numbers(self) -> bool:
+        """Tell whether it draws a table or a figure, and not pictures alone."""
+        return self.is_whole or any(exhibit.kind in ("table", "figure") for exhibit in self.own_exhibits())
+
+    @property
+    def contrasts_file(self) -> str:
+        """Path of its contrasts; "" where it makes none."""
+        return f"{self.folder}/{self.room}/contrasts.parquet" if self.contrasted and self.has_numbers else ""
+
+    def inputs(self) -> Files:
+        """Return the files that the job is given which makes its contrasts and draws its exhibits."""
+        files = self.planned_files()
+        if self.is_whole:
+            return files
+        needed = {name for exhibit in self.own_exhibits() for name in exhibit.needs}
+        wanted = needed | {name for exhibit in self.own_exhibits() for name in exhibit.optional}
+        # pictures do without numbers
+        wanted = wanted | {"manifest", *self.contrasted} if self.has_numbers else wanted - ({"results"} - needed)
         return {name: paths for name, paths in files.items() if name in wanted}
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        return {"contrasts": f"{self.folder}/{self.room}/contrasts.parquet"} if self.contrasted else {}
+        return {}
 
     def shards(self) -> list[str]:
         """Return the shard numbers of its data set, zero-padded as in file names."""
@@ -341,6 +348,11 @@ class Study(Section):
         values = own["value"].where(own["unit"] != "fraction", 100 * own["value"])
         means = values.groupby(own["method"], sort=False).mean().dropna()
         return {str(method): float(value) for method, value in means.items()}
+
+    def contrasted_by(self, rows: Iterable[Contrast]) -> None:
+        """Keep contrasts, which its exhibits show."""
+        vars(self).pop("contrasts", None)
+        self._tables["contrasts"] = contrasts_frame(rows)
 
     @cached_property
     def contrasts(self) -> Contrasts:

@@ -48,7 +48,7 @@ def contrasts_of(room: str, study: Study) -> list[Contrast]:
 def drawing_code(room: str) -> list[str]:
     """Return the files of a room, and what else it names at run time, that its exhibits are drawn by."""
     folder = Path(__file__).parent / room
-    names = [name for name in ("exhibits.yaml", "exhibits.py", "study.py") if (folder / name).is_file()]
+    names = [name for name in ("exhibits.yaml", "exhibits.py", "study.py", "contrasts.py") if (folder / name).is_file()]
     return ["exhibits/entries.py", *(f"studies/{room}/{name}" for name in names)]
 
 

@@ -10,7 +10,6 @@ from plotted import too_small
 from lookalike.core.files import read_json
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import decide
-from lookalike.exhibits.contrasts import contrasts_frame
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
@@ -35,8 +34,8 @@ def with_tables(study, **tables):
 
 def contrasted(room, study):
     """A study with its contrasts, as if a job had made them."""
-    vars(study).pop("contrasts", None)
-    return with_tables(study, contrasts=contrasts_frame(contrasts_of(room, study)))
+    study.contrasted_by(contrasts_of(room, study))
+    return study
 
 
 def verdict_on(claim, study):
@@ -107,7 +106,7 @@ def check_plan(study):
     assert type(study).given(study.dataset, settings).params("exhibits") == settings
     exhibits, planned = study.own_exhibits(), study.planned_files()
     wanted = {name for exhibit in exhibits for name in (*exhibit.needs, *exhibit.optional)}
-    # declared exhibits show times and contrasts where a study has any
-    assert wanted <= {*planned, "times", "contrasts"}
-    assert set(study.contrasted) & set(planned) <= set(study.inputs("contrasts"))
+    # declared exhibits show times where a study has any
+    assert wanted <= {*planned, "times"}
+    assert set(study.contrasted) & set(planned) <= set(study.inputs())
     return {exhibit.id for exhibit in exhibits}

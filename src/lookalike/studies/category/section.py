@@ -511,10 +511,10 @@ class CategorySection(MethodStudy):
         # each half by itself is no set of classes that a paper prints
         return [exhibit for exhibit in found if (exhibit.id == OF_HALVES) == (self.halves is not None)]
 
-    def inputs(self, job: str) -> Files:
-        """Return the files that a job for ``contrasts`` or ``exhibits`` is given; OASIS is compared by rankings."""
-        files = super().inputs(job)
-        if job != "contrasts" or self.halves is not None or not self.can_compare():
+    def inputs(self) -> Files:
+        """Return the files that its exhibits and contrasts are made of; methods are compared by rankings, too."""
+        files = super().inputs()
+        if not self.has_numbers or self.halves is not None or not self.can_compare():
             return files
         return {**files, "rankings": self.runs("ranks.npz", ablations=False, timed=False)}
 

@@ -32,7 +32,7 @@ def test_every_run_of_every_fold_is_asked_for(settings):
     untimed = study.runs("ranks.npz", ablations=False, timed=False)
     assert len(untimed) == 11 * 25 + 2 * 3 * 5
     assert not any(name in file for file in untimed for name in ("lmnn-naive", "oasis-rows", "-equal"))
-    assert study.inputs("contrasts")["rankings"] == untimed
+    assert study.inputs()["rankings"] == untimed
     # the table of numbers is made of what exhibits show
     files = study.number_files()
     curves = {tuple(file.split("/")[4:6]) for file in files if file.endswith("curve.parquet")}
@@ -63,7 +63,7 @@ def test_what_is_not_run_has_no_exhibit_and_no_numbers():
     assert not {"fig7", "fig8", "fig9"} & {exhibit.name for exhibit in study.own_exhibits()}
     assert not any(name in file for file in study.number_files() for name in ("rankers", "psd"))
     alone = study_of("demo", variants=[], set_aside=[], methods=["oasis"])
-    assert "rankings" not in alone.inputs("contrasts")
+    assert "rankings" not in alone.inputs()
     assert "comparison" not in {exhibit.name for exhibit in alone.own_exhibits()}
 
 
