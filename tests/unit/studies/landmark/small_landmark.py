@@ -94,7 +94,7 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
 
 
 def fits(*, draws=DRAWS):
-    """What the fits recorded: those of QPAO and OASIS take longer with more words."""
+    """Return what the fits recorded: those of QPAO and OASIS take longer with more words."""
     random, rows = np.random.default_rng(1), []
     keys = product(enumerate(WORDS), LANDMARKS, SECONDS.items(), range(draws))
     for (place, codebook), landmark, (method, seconds), draw in keys:

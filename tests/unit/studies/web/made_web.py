@@ -46,7 +46,7 @@ def toy_precision():
 
 
 def ranker_times():
-    """What two rankers took whose best steps were all and half of their steps."""
+    """Return what two rankers took whose best steps were all and half of their steps."""
     fit = {"seconds_fit": 4800.0, "cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0}
     fit |= {"n_train": 2_292_259, "n_validation": 20_000, "stopped": "limit"}
     curve = pd.DataFrame({"step": [0, 40, 80], "seconds": [0.0, 2400.0, 4800.0]})

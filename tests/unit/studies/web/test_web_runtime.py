@@ -43,7 +43,7 @@ def timed(folder, seed=1, **changes):
 
 
 def numbers_of(rows):
-    """What a timed training is of, its seconds and whether it ended at a limit."""
+    """Return what a timed training is of, its seconds and whether it ended at a limit."""
     (took, limited) = rows
     assert (took["metric"], limited["metric"], took["setting"]) == ("train_time", "unfinished", SIZES)
     return took["method"], took["x"], took["value"], bool(limited["value"])
