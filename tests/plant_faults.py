@@ -43,7 +43,7 @@ class Fault(NamedTuple):
         """Return the text of its file with the fault in it."""
         if (times := text.count(self.before)) != 1:
             why = f"`before` stands {times} times in {self.file}, not once"
-            raise ValueError(f"{self.id} must be planted anew: {why}; what it breaks: {self.breaks}")
+            raise ValueError(f"{self.id} must be planted again: {why}; what it breaks: {self.breaks}")
         return text.replace(self.before, self.after)
 
     def stages(self) -> list[list[str]]:
@@ -95,7 +95,7 @@ def plant(fault: Fault, folder: Path, tests: Sequence[str]) -> list[str]:
     """Return the tests that fail in a copy with the fault and not without it; the copy is as it was afterwards."""
     file = folder / fault.file
     if not file.is_file():
-        raise ValueError(f"{fault.id} must be planted anew: there is no {fault.file}; what it breaks: {fault.breaks}")
+        raise ValueError(f"{fault.id} must be planted again: there is no {fault.file}; what it breaks: {fault.breaks}")
     whole = file.read_text(encoding="utf-8")
     file.write_text(fault.planted(whole), encoding="utf-8")
     try:

@@ -89,7 +89,7 @@ def copy_project(folder):
 
 @contextmanager
 def edited(project, *modules):
-    """The project while some modules of its package have another line; for plans, since a copy compiles anew."""
+    """The project while some modules of its package have another line; for plans, since a copy compiles again."""
     source = project.folder / "src"
     source.unlink()
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))

@@ -156,7 +156,7 @@ class Caller:
         shutil.rmtree(self.box, ignore_errors=not self.box.exists())
 
     def refill(self) -> None:
-        """Make the working folder, the home and the temporary folder anew."""
+        """Make the working folder, the home and the temporary folder again."""
         self.remove()
         shutil.copytree(self.folder / "valid", self.box / "here", symlinks=True)
         (self.box / "home").mkdir()

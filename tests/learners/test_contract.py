@@ -375,7 +375,7 @@ def test_the_same_seed_gives_the_same_bits_whatever_was_learned_before(learner):
 def test_fit_takes_what_the_sampler_draws_at_once_or_in_parts(learner, monkeypatch):
     examples, model = drawn(learner, learner.get_params().get("n_steps") or learner.n_triplets), fitted(learner)
     projected = learner.get_params().get("projection")
-    if not projected:  # in parts of any size; a projection of LEGO's span rounds anew
+    if not projected:  # in parts of any size; a projection of LEGO's span rounds again
         monkeypatch.setattr(type(learner), "chunk", 37, raising=False)
     assert_same(learn(clone(learner), examples), model)
     if "online" in learner.accepts and not projected:
@@ -403,12 +403,12 @@ def test_early_stopping_scores_fits_of_so_many_steps_and_refits_on_all_rows_for_
         assert mean_average_precision(found, Y[held_out]) == pytest.approx(score, abs=1e-6)
     assert model.n_steps_ == min(steps[scores == scores.max()])
     assert_same(stopped.set_params(n_steps=model.n_steps_).fit(X, Y), model)
-    anew = [lambda model: model.set_params(early_stopping=False).fit(X, Y)]
+    again = [lambda model: model.set_params(early_stopping=False).fit(X, Y)]
     if learner.accepts - {"labels"}:
-        anew.append(lambda model: learn(model, drawn(learner, 20)))
+        again.append(lambda model: learn(model, drawn(learner, 20)))
     if hasattr(learner, "fit_products"):
-        anew.append(lambda model: model.fit_products(TripletProducts(X, drawn(learner, 20))))
-    for fit in anew:
+        again.append(lambda model: model.fit_products(TripletProducts(X, drawn(learner, 20))))
+    for fit in again:
         assert not hasattr(fit(copy.deepcopy(model)), "validation_curve_")
     with pytest.raises(ValueError, match="early_stopping needs two classes with at least four rows"):
         clone(learner).fit(X[:24], np.where(np.arange(24) < 18, 0, np.arange(24) // 2))

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from lookalike.learners import LEARNERS
 from lookalike.learners.centring import centre_of, less, means_and_spreads
-from lookalike.learners.gram import Gram, Seen
+from lookalike.learners.gram import Gram, ValidationRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -170,7 +170,7 @@ def test_held_out_rows_choose_the_same_step_far_from_the_origin_in_single_precis
 @pytest.mark.parametrize("projection", ["symmetric", "psd"])
 def test_projections_and_scores_along_a_curve_are_right_far_from_the_origin(projection, dtype, share):
     wide, y = WIDE
-    rows, seen = wide + 200, Seen(wide[::3] + 200)
+    rows, seen = wide + 200, ValidationRows(wide[::3] + 200)
 
     def scores(model, step):
         stopped = model.as_stopped()

@@ -15,7 +15,7 @@ from lookalike.app import SIMILARITY_NAME
 from lookalike.core import model_file
 from lookalike.core.files import PathLike, check_finite
 from lookalike.core.model_file import About, Arrays, Kind, fits_together
-from lookalike.learners.model_io import put_together, take_apart
+from lookalike.learners.model_io import from_state, to_state
 
 if TYPE_CHECKING:
     from lookalike.learners.base import SimilarityLearner
@@ -90,7 +90,7 @@ class _Whole(Header):
 
 def write_similarity(path: PathLike, about: Mapping[str, object], arrays: Arrays, learner: SimilarityLearner) -> None:
     """Write a model file: JSON values, arrays of plain types, and a fitted learner."""
-    kept, learned = take_apart(learner)
+    kept, learned = to_state(learner)
     every = arrays | {f"{_LEARNER}{name}": array for name, array in learned.items()}
     model_file.write_model(path, SIMILARITY, {**about, "fitted": kept}, every)
 
@@ -99,7 +99,7 @@ def read_similarity(path: PathLike) -> tuple[About, Arrays, SimilarityLearner]:
     """Read a model file: its JSON values, its arrays and its learner."""
     about, arrays, learned = read_parts(path)
     with fits_together(path, SIMILARITY):
-        return about, arrays, put_together(about["fitted"], learned, path, SIMILARITY)
+        return about, arrays, from_state(about["fitted"], learned, path, SIMILARITY)
 
 
 def read_parts(path: PathLike) -> tuple[About, Arrays, Arrays]:

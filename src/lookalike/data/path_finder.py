@@ -179,7 +179,7 @@ def _plain(path: str) -> str:
 
 
 def _stem(name: str) -> str:
-    """Name without its extension, spelt plainly."""
+    """Name without its extension, in plain letters."""
     plain = _plain(name)
     stem, dot, _ = plain.rpartition(".")
     return stem if dot and stem else plain

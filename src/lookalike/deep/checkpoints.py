@@ -65,11 +65,11 @@ class Checkpoint:
         except Exception as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise LookalikeError(
-                f"the checkpoint {self._path} cannot be read ({reason}): remove that file to start anew"
+                f"the checkpoint {self._path} cannot be read ({reason}): remove that file to start again"
             ) from error
         if origin != self._origin:
             others = sorted(str(name) for name in origin | self._origin if origin.get(name) != self._origin.get(name))
-            return None, f"the checkpoint {self._path} is of a run with other {', '.join(others)}: starts anew"
+            return None, f"the checkpoint {self._path} is of a run with other {', '.join(others)}: starts again"
         return state, f"goes on from step {step}, where a checkpoint of an earlier start stands"
 
 

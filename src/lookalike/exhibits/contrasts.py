@@ -22,7 +22,7 @@ TIME, ITERATIONS, STEPS, GRID = "time", "iterations", "steps", "grid"
 """Limits of ours that ended a fit or its choice early."""
 TRAINING, SEEDS = "training", "seeds"
 """Limits of ours that leave a network's training unfinished, or to the chance of too few seeds."""
-SO_FAR = "so far"
+LEFT_OPEN = "so far"
 """Interval of what a limit of ours leaves open."""
 LIMITED = 0.4
 """A limit of ours counts that ended at least this share of the fits of a method: 2 of 5 folds."""
@@ -74,12 +74,12 @@ class Contrast:
     @property
     def is_of_chance(self) -> bool:
         """Tell whether its interval is one of chance, and not what a limit leaves open."""
-        return self.interval not in ("", SO_FAR)
+        return self.interval not in ("", LEFT_OPEN)
 
-    def so_far(self, *, below: bool = False, above: bool = False) -> Contrast:
+    def left_open(self, *, below: bool = False, above: bool = False) -> Contrast:
         """Return the row with the ends open beyond which a longer trace or time limit could move it."""
         low, high = -math.inf if below else self.low, math.inf if above else self.high
-        return replace(self, low=low, high=high, interval=SO_FAR) if below or above else self
+        return replace(self, low=low, high=high, interval=LEFT_OPEN) if below or above else self
 
     def reversed(self) -> Contrast:
         """Return the second minus the first."""

@@ -155,8 +155,8 @@ def series_of(layout: Curves, place: Where, methods: Mapping[str, str], there: s
     # training images, of whatever method, have a look of their own
     looks |= dict.fromkeys(methods, TRAINING) if "train" in place.get("metric", "") else {}
     for method, title in sorted(methods.items(), key=lambda pair: pair[1] != layout.thin):
-        aside = layout.apart * (usual.index(method) - (len(usual) - 1) / 2) if method in usual else 0
-        curve = Series(title, {**place, "method": method}, "x", "mean", looks[method], "low", "high", aside=aside)
+        shift = layout.apart * (usual.index(method) - (len(usual) - 1) / 2) if method in usual else 0
+        curve = Series(title, {**place, "method": method}, "x", "mean", looks[method], "low", "high", shift=shift)
         if method in there:
             yield replace(curve, thin=True, low="", high="") if title == layout.thin else curve
     for method in (name.removesuffix(PRINTED) for name in sorted(there) if name.endswith(PRINTED)):

@@ -141,7 +141,7 @@ def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, Point
             for column in (series.x, series.y, series.low, series.high)
         )
         notes = rows[series.note].fillna("").astype(str) if series.note else [""] * len(rows)
-        across = placed(x, panel.x, series.aside)
+        across = placed(x, panel.x, series.shift)
         every = series.kind == "points" or series.each
         marked = np.arange(len(x)) if every else marked_points(across, panel.x, place / len(panel.series))
         yield series, Points(x, y, low, high, across, tuple(notes), marked)
@@ -163,9 +163,9 @@ def _scale(axis: Axes, panel: Panel) -> None:
         axis.grid(which="minor", visible=False)
 
 
-def placed(values: Floats, form: Axis, aside: Number) -> Floats:
+def placed(values: Floats, form: Axis, shift: Number) -> Floats:
     """Return where values stand that are drawn so far beside their place on an axis."""
-    return values * 10**aside if form.scale == "log" else values + aside
+    return values * 10**shift if form.scale == "log" else values + shift
 
 
 def _draw_series(axis: Axes, series: Series, points: Points) -> None:

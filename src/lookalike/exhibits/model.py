@@ -131,7 +131,7 @@ class Series:
     kind: Literal["line", "points"] = "line"
     hollow: bool = False
     """True for what a paper prints."""
-    aside: Number = 0
+    shift: Number = 0
     """Distance from its x, so that bars do not cover each other; in decades on a logarithmic axis."""
     band: bool = False
     """True for errors as a band, not bars."""

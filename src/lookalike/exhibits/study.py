@@ -102,7 +102,7 @@ class Study(Section):
         self._printed_rows, self._claim_rows = printed, claims
         return self
 
-    def anew(self, **changes: object) -> Self:
+    def with_settings(self, **changes: object) -> Self:
         """Return the study with some settings changed, which has computed nothing yet."""
         study = self.model_copy(update=changes)
         for name in vars(study).keys() - type(study).model_fields.keys():
@@ -111,7 +111,7 @@ class Study(Section):
 
     def drawing_only(self, exhibits: Collection[str]) -> Self:
         """Return the study that draws these exhibits, given by id, and plans no more than they need."""
-        study = self.anew()
+        study = self.with_settings()
         study._chosen = exhibits
         own = study.own_exhibits()
         if not own or any(exhibit.shows is None for exhibit in own):
@@ -254,7 +254,7 @@ class Study(Section):
 
     @property
     def exhibit(self) -> Exhibit | None:
-        """Exhibit that is drawn, which says which of two papers' twins it is."""
+        """Exhibit that is drawn, which says in which of two papers' forms."""
         return self._exhibit
 
     @property

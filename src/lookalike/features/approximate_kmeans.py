@@ -70,7 +70,7 @@ def train_words(
     iterations: int,
     max_descriptors: int = 0,  # drawn uniformly without replacement; 0 takes all
     root: bool = False,
-    checkpoint: PathLike,  # folder: the same inputs and settings go on from its state, others begin anew
+    checkpoint: PathLike,  # folder: the same inputs and settings go on from its state, others begin again
     checkpoint_seconds: float = 300,
     progress: Progress | None = None,
 ) -> Floats:

@@ -68,7 +68,7 @@ def palette_keys(palette: Floats) -> Ints:
     palette = np.asarray(palette, dtype=np.float64)
     fits = palette.ndim == 2 and palette.shape[1] == 3 and 1 <= len(palette) <= MAX_COLOURS
     if not fits or not ((palette >= 0) & (palette <= 255)).all():
-        raise LookalikeError(f"a palette is 1 to {MAX_COLOURS} rows of red, green and blue in 0..255: learn it anew")
+        raise LookalikeError(f"a palette is 1 to {MAX_COLOURS} rows of red, green and blue in 0..255: learn it again")
     # in eighths of a grey level |p - c|^2 - |p|^2 = |c|^2 - 2 p.c; times 128 plus the colour's index, the smallest key
     # is the nearest colour, and ties go to the lowest index; keys stay below 1.6e9, so int32 holds them
     colours = np.rint(palette * _STEPS).astype(np.int64)

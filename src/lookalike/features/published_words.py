@@ -52,7 +52,7 @@ def read_published_words(
         for outside in np.flatnonzero((words < first_id) | (words > last)):
             raise LookalikeError(
                 f"{files[path]}, line {lines[outside]}: word {words[outside]:.0f} is outside {first_id} to {last}: "
-                "unpack the archive of words anew, or give the size of its vocabulary"
+                "unpack the archive of words again, or give the size of its vocabulary"
             )
         images.append(((words - first_id).astype(np.int32), table[:, 1:3].astype(np.float32)))
     return join_images(WordShard, rows["image_id"], (np.empty(0, np.int32), np.empty((0, 2), np.float32)), images)
@@ -103,7 +103,7 @@ def _read_table(path: Path) -> tuple[list[int], Doubles]:
             return list(filled), table
         wrong, line = next((number, line) for number, line in filled.items() if _numbers([line]) is None)
         found = f'expected "{" ".join(_COLUMNS)}", six numbers, and found "{" ".join(line.split())[:80]}"'
-    raise LookalikeError(f"{path}, line {wrong}: {found}: unpack the archive of words anew")
+    raise LookalikeError(f"{path}, line {wrong}: {found}: unpack the archive of words again")
 
 
 def _numbers(lines: list[str]) -> Doubles | None:

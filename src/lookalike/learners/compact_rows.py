@@ -46,12 +46,14 @@ class CompactRows:
     """
 
     def __init__(self, folder: PathLike) -> None:
-        with reading_npz(Path(folder, WEIGHTS), "make the rows anew") as kept:
+        with reading_npz(Path(folder, WEIGHTS), "make the rows again") as kept:
             self.image_ids, self.idf, order, lengths = (kept[name] for name in ("image_ids", "idf", "order", "lengths"))
         self.n_features = len(self.idf)
         counts = VistermStore(folder, self.n_features).shards[0]
         if len(counts.indptr) != len(lengths) + 1:
-            raise LookalikeError(f"{folder} holds rows of one set of images and weights of another: make the rows anew")
+            raise LookalikeError(
+                f"{folder} holds rows of one set of images and weights of another: make the rows again"
+            )
         self._place = np.argsort(order)
         self._indptr = np.asarray(counts.indptr)
         # frequent features lead: their weights are looked up far more often

@@ -35,7 +35,7 @@ SPARSE_BELOW = 0.25
 TILE = 1_024
 """Columns of W that are formed at a time."""
 
-# Seconds measured by benchmarks/oasis_steps.py, which `pays` compares: constants, so that every machine decides alike.
+# Seconds measured by benchmarks/oasis_steps.py, which `is_faster` compares: constants, so that machines decide alike.
 DIRECT_ROWS = 512
 """Rows up to which an update of OASIS is written to T at once."""
 PRODUCT_SECONDS = 0.2e-9
@@ -51,7 +51,7 @@ Moment = tuple[int, int, sp.csr_array]
 """Updates so far, those before the last projection, and the strengths that this left."""
 
 
-def pays(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
+def is_faster(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
     """Tell whether so many steps cost less on inner products of rows, G included, than on W."""
     values = n_values / max(1, n_rows)
     least, per_feature, most = TAIL_SECONDS
@@ -175,7 +175,7 @@ class SeenProducts(NamedTuple):
     offsets: Doubles
 
 
-class Seen:
+class ValidationRows:
     """Rows that models are scored on again and again, along a curve: products with training rows are made once."""
 
     def __init__(self, rows: Matrix) -> None:
@@ -254,7 +254,7 @@ class Form:
         """Return QW."""
         return queries.astype(self.dtype, copy=False) @ self.matrix
 
-    def products_among(self, seen: Seen) -> Array | None:
+    def products_among(self, seen: ValidationRows) -> Array | None:
         """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
         return None
 
@@ -327,7 +327,7 @@ class RowForm(Form):
         weights = (products @ self._weights).astype(self.dtype, copy=False)
         return np.asarray(queries + weights @ self.rows)
 
-    def products_among(self, seen: Seen) -> Array | None:
+    def products_among(self, seen: ValidationRows) -> Array | None:
         """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
         if self.gram is None:
             return None
@@ -414,7 +414,7 @@ class LearningForm(RowForm):
         super().__init__(self._steps.gram.rows[self.used], sp.csr_array(A[self.used][:, self.used]))
         return self.__dict__[name]
 
-    def products_among(self, seen: Seen) -> Array | None:
+    def products_among(self, seen: ValidationRows) -> Array | None:
         """Return x'Wy of all pairs of seen rows: while steps have not gone on, from these."""
         if self._steps.moment != self._moment:
             return super().products_among(seen)
@@ -438,7 +438,7 @@ class GramSteps:
         self._projected = sp.csr_array((n, n), dtype=np.float64)
         self._shifts: Doubles = np.zeros(n)
         self._own = self._tracked(gram.products, gram.differences, gram.offsets)
-        self._seen: dict[Seen, Tracked] = {}
+        self._seen: dict[ValidationRows, Tracked] = {}
 
     def take(self, triplets: Ints, margins: Doubles = NO_MARGINS) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
@@ -495,7 +495,7 @@ class GramSteps:
         # bb' - aa' has -1 at (p+, p+) and 1 at (p-, p-), where the columns of a step have 1 and -1
         return sp.csr_array(both - sp.diags_array(sums.sum(axis=0)))
 
-    def products_among(self, seen: Seen) -> Array:
+    def products_among(self, seen: ValidationRows) -> Array:
         """Return x'Wy of all pairs of seen rows, of which T takes the log as that of the learned rows does."""
         products, own, differences, offsets = seen.products(self.gram)
         if seen not in self._seen:

@@ -220,7 +220,7 @@ class _Checkpoint:
         """Return the state, W and the best W of an earlier start, or nothing where there is none of this plan."""
         if not self._path.is_file():
             return None
-        with reading_npz(self._path, "remove this checkpoint to start anew") as kept:
+        with reading_npz(self._path, "remove this checkpoint to start again") as kept:
             state = dict(json.loads(str(kept["state"])))
             if state.pop("made_by") != self._origin:
                 return None

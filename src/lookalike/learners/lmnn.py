@@ -345,7 +345,7 @@ class _ActiveSet(_AllTriplets):
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=len(products)))]).astype(np.int64)
         self._left = np.concatenate([self._target_left, left])
         self._right = np.concatenate([self._target_right, right])
-        # rounding errors of the changes cannot pile up, as the sum starts anew here
+        # rounding errors of the changes cannot pile up, as the sum starts again here
         self._weights = np.zeros(len(self._left))
         self._push = np.zeros((self.X.shape[1],) * 2)
 

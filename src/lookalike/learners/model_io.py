@@ -29,7 +29,7 @@ SAMPLED = 997
 
 def save(model: SimilarityLearner, path: PathLike, origin: Mapping[str, object] | None = None) -> None:
     """Write a fitted learner as a model file; the same model gives the same bytes."""
-    kept, arrays = take_apart(model)
+    kept, arrays = to_state(model)
     _write(path, kept, arrays, origin)
 
 
@@ -61,10 +61,10 @@ def load(path: PathLike) -> SimilarityLearner:
     kept, arrays = read_model(path, LEARNER)
     if "reason" in kept:
         raise LookalikeError(f"{path} holds no model: {kept['reason']}")
-    return put_together(kept, arrays, path)
+    return from_state(kept, arrays, path)
 
 
-def take_apart(model: SimilarityLearner) -> tuple[dict[str, Any], Arrays]:
+def to_state(model: SimilarityLearner) -> tuple[dict[str, Any], Arrays]:
     """Return all that is kept of a fitted learner: plain values, as JSON holds them, and arrays."""
     # heavy, and `lookalike info` reads a model file without it
     from scipy.sparse import csr_array
@@ -98,8 +98,8 @@ def take_apart(model: SimilarityLearner) -> tuple[dict[str, Any], Arrays]:
     }, arrays
 
 
-def put_together(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kind = LEARNER) -> SimilarityLearner:
-    """Make a learner of what `take_apart` returned, which a file holds."""
+def from_state(kept: dict[str, Any], arrays: Arrays, path: PathLike, kind: Kind = LEARNER) -> SimilarityLearner:
+    """Make a learner of what `to_state` returned, which a file holds."""
     # heavy, as above
     from scipy.sparse import csr_array
 

@@ -26,10 +26,10 @@ from lookalike.learners.gram import (
     Gram,
     GramSteps,
     RowForm,
-    Seen,
+    ValidationRows,
     bytes_of_products,
+    is_faster,
     is_finite,
-    pays,
 )
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced
 from lookalike.learners.projections import nearest_psd
@@ -117,7 +117,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         """Return the trace of the learned matrix W, the sum of W_ij^2, and the sum of W_ij W_ji."""
         return self._form.sums()
 
-    def scores_among(self, seen: Seen) -> Array | None:
+    def scores_among(self, seen: ValidationRows) -> Array | None:
         """Return the similarities of seen rows to each other, within a trace that learns on products of rows."""
         products = self._form.products_among(seen)
         if products is None or self.metric_ == "inner_product":
@@ -167,7 +167,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         if self.solver != "auto":
             return self.solver == "gram"
         n_values = int(X.nnz if is_sparse(X) else np.count_nonzero(X))
-        return needed <= LARGEST_BYTES and pays(n, n_values, d, n_steps)
+        return needed <= LARGEST_BYTES and is_faster(n, n_values, d, n_steps)
 
     def _n_rankers(self) -> int:
         return 1
@@ -455,4 +455,4 @@ def warm_up() -> None:
     for dtype, solver in product(("float32", "float64"), ("gram", "rows")):
         steps = OASIS(dtype=dtype, solver=solver).steps(X, 1)
         steps.take(triplets)
-        _ = steps.form().matrix, steps.form().products_among(Seen(X))
+        _ = steps.form().matrix, steps.form().products_among(ValidationRows(X))

@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix, Words
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, Seen
+from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, ValidationRows
 from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
 from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import UNTRACED, Draw, Traced
@@ -346,7 +346,7 @@ class AveragedSteps:
         strengths = (ranker.strengths(moment) for ranker, moment in zip(self.rankers, moments, strict=True))
         return sum(strengths) / len(self.rankers)
 
-    def products_among(self, seen: Seen) -> Array:
+    def products_among(self, seen: ValidationRows) -> Array:
         """Return the mean of the rankers' x'Wy, which is that of the mean of their W."""
         return np.asarray(sum(ranker.products_among(seen) for ranker in self.rankers) / len(self.rankers))
 

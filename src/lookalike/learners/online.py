@@ -16,7 +16,7 @@ from lookalike.core.arrays import Array, Ints, Labels, Matrix, Truths
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import Progress, Trace, columns_of, curve_points
-from lookalike.learners.gram import Seen
+from lookalike.learners.gram import ValidationRows
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
 Draw = Callable[[int], Ints]
@@ -175,7 +175,7 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
     def _validation_curve(self, X: Matrix, y: Array, seed: int) -> dict[str, Array]:
         """Learn from some rows and return the mean average precision on the others along it (JMLR section 5.3.2)."""
         held_out = held_out_rows(y, self.validation_fraction, np.random.default_rng([seed, 1]))
-        seen, labels = Seen(X[held_out]), y[held_out]
+        seen, labels = ValidationRows(X[held_out]), y[held_out]
 
         def score(model: Self, step: int) -> dict[str, float]:
             return {"map": seen.rankings(model.as_stopped(), labels).mean_average_precision()}

@@ -429,7 +429,7 @@ def _keep_largest(buffers: Buffers, image: int, category: int, key: float) -> No
 
 @njit(cache=True, nogil=True)
 def _end_pass(buffers: Buffers, category: int) -> None:
-    """Draw from now on from what a category's next buffer was filled with, and begin to fill it anew."""
+    """Draw from now on from what a category's next buffer was filled with, and begin to fill it again."""
     for at in range(buffers.sizes[category]):
         buffers.place[buffers.members[category, at]] = -1
     size = buffers.next_sizes[category]

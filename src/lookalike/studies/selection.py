@@ -14,7 +14,7 @@ from lookalike.core.arrays import Array, Integers, Matrix
 from lookalike.core.settings.methods import Fit
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.gram import Gram, Seen
+from lookalike.learners.gram import Gram, ValidationRows
 from lookalike.learners.oasis import PassiveAggressive
 from lookalike.studies.fits import make_learner
 
@@ -43,7 +43,7 @@ def trace_candidates(
     as_learned: bool = False,
 ) -> pd.DataFrame:
     """Train each candidate and score it on the validation images, which query each other: rows by step."""
-    seen, products = Seen(X_val), {dtype: Gram.copied(X_train, dtype) for dtype in ("float32", "float64")}
+    seen, products = ValidationRows(X_val), {dtype: Gram.copied(X_train, dtype) for dtype in ("float32", "float64")}
 
     def validation_map(model: SimilarityLearner, step: int = 0) -> dict[str, float]:
         scored = model if as_learned else as_stopped(model)

@@ -153,9 +153,9 @@ def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_pa
     images = found.paths[:9], found.images["sha256"].tolist()[:9]
     for words, seed in ((20, 3), (24, 3), (20, 4)):
         how = [Workers(cache=Cache(folder)) for folder in (tmp_path, None)]
-        cached, anew = (make_representation("visterms", words=words).fit(*images, seed, workers) for workers in how)
+        cached, again = (make_representation("visterms", words=words).fit(*images, seed, workers) for workers in how)
         assert cached.shape == (9, words)
-        assert np.array_equal(cached.toarray(), anew.toarray())
+        assert np.array_equal(cached.toarray(), again.toarray())
 
 
 def test_what_another_version_has_described_is_described_again(photos, tmp_path, monkeypatch):

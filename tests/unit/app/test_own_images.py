@@ -202,7 +202,7 @@ def test_features_go_with_their_table(here, result, call):
     answer = result("features photos --output v/c.npy --representation color --paths v/c.parquet")
     vectors, table = np.load("v/c.npy"), pd.read_parquet("v/c.parquet")
     assert vectors.shape == (answer["n_images"], answer["dimensions"]) == (len(table), 784)
-    for _ in range(2):  # its own table is written anew
+    for _ in range(2):  # its own table is written again
         assert call("features photos --output v/w.npz --words 10 --no-cache").status == 0
     assert sp.load_npz("v/w.npz").shape == (24, 10)
     assert pd.read_csv("v/w.csv")["path"].tolist() == table["path"].tolist()

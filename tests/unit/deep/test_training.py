@@ -146,7 +146,7 @@ def test_the_checkpoint_of_another_run_is_ignored(tmp_path, monkeypatch):
         lines = []
         trained = ranked(**{"settings": settings, "checkpoint": file, "report": lines.append} | change)
         assert trained.fit["resumed"] == 0
-        assert "starts anew" in lines[0]
+        assert "starts again" in lines[0]
     for version, said in ((f"{torch.__version__.partition('+')[0]}+other", "goes on"), ("2.0", "other torch version")):
         monkeypatch.setattr(torch, "__version__", version)
         file.write_bytes(whole)
@@ -171,7 +171,7 @@ def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path, monkeypatch
         contents.append(file.read_bytes())
     for content in contents:
         file.write_bytes(content)
-        with pytest.raises(LookalikeError, match="remove that file to start anew"):
+        with pytest.raises(LookalikeError, match="remove that file to start again"):
             checkpoint.resume()
 
 

@@ -163,7 +163,7 @@ def test_settings_that_mean_nothing_are_refused(system, settings):
     ("call", "sentence"),
     [
         *((lambda wrong=wrong: keypoints.SiftSettings(**wrong), "greater than or equal to 0") for wrong in WRONG_SIFT),
-        *((lambda wrong=wrong: palette.palette_keys(wrong), "0..255: learn it anew") for wrong in WRONG_PALETTES),
+        *((lambda wrong=wrong: palette.palette_keys(wrong), "0..255: learn it again") for wrong in WRONG_PALETTES),
         *((lambda bad=bad: keypoints.extract_keypoints(bad), RGB_BYTES) for bad in NOT_RGB),
         *((lambda bad=bad: descriptors.describe(bad, np.zeros((2, 3))), RGB_BYTES) for bad in NOT_RGB),
         *((lambda bad=bad: palette.sample_pixels(bad, 5, np.random.default_rng(0)), RGB_BYTES) for bad in NOT_RGB),

@@ -144,5 +144,5 @@ def test_rows_are_replaced_whole_or_not_at_all(rows, tmp_path, monkeypatch):
             disk.setattr(compact_rows, full, Mock(side_effect=LookalikeError(os.strerror(errno.ENOSPC))))
             with pytest.raises(LookalikeError, match="No space left"):
                 CompactRows.build(store, np.arange(50), folder)
-        with pytest.raises(LookalikeError, match=r"there is no file .*weights\.npz: make the rows anew"):
+        with pytest.raises(LookalikeError, match=r"there is no file .*weights\.npz: make the rows again"):
             CompactRows(folder)

@@ -204,5 +204,5 @@ def test_a_damaged_checkpoint_is_told(rows, tmp_path):
     whole = (tmp_path / "checkpoint.npz").read_bytes()
     for damaged in (b"", whole[:-99], b"\xff" * 99, whole[:900] + bytes([whole[900] ^ 1]) + whole[901:]):
         (tmp_path / "checkpoint.npz").write_bytes(damaged)
-        with pytest.raises(LookalikeError, match=r"cannot be read .*: remove this checkpoint to start anew"):
+        with pytest.raises(LookalikeError, match=r"cannot be read .*: remove this checkpoint to start again"):
             train(rows, Source(), PLAN, wavy, checkpoint=tmp_path)

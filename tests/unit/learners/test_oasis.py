@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
-from lookalike.learners.gram import Gram, Seen
+from lookalike.learners.gram import Gram, ValidationRows
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
 from lookalike.learners.sparse_rows import HEAD_BYTES
@@ -136,7 +136,7 @@ def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_wer
     if projection not in learner().projections:
         return
     X, y = sparse_rows(40, 150, 3)
-    seen, gram, traced = Seen(X[:25] + X[5:30]), Gram.copied(X, "float64"), {}
+    seen, gram, traced = ValidationRows(X[:25] + X[5:30]), Gram.copied(X, "float64"), {}
 
     def trace(model, step):
         traced[step] = model.as_stopped().scores_among(seen), copy.copy(model), copy.copy(model.as_stopped())
@@ -214,7 +214,7 @@ def test_projections_at_the_end(learner, solver, rows):
 @pytest.mark.parametrize("interval", [1, 70, 400])
 def test_projecting_at_intervals_is_a_literal_recursion(interval, solver):
     X, y = FEW_FEATURES if solver == "rows" else sparse_rows(30, 60, 3)
-    triplets, W, seen = TripletSampler(y, 0).draw(400), np.eye(X.shape[1]), Seen(X[:20] + X[5:25])
+    triplets, W, seen = TripletSampler(y, 0).draw(400), np.eye(X.shape[1]), ValidationRows(X[:20] + X[5:25])
     settings = {"projection_interval": interval, "dtype": "float64", "random_state": 0, "solver": solver}
     make = partial(OASIS, 0.5, 400, projection="psd", **settings)
     traced = {"trace": lambda model, step: {"model": copy.copy(model), "scores": seen.scores(model)}}

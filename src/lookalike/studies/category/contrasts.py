@@ -104,7 +104,7 @@ def image_by_image(study: CategoryStudy) -> dict[tuple[str, str, str], dict[str,
     if not rankings:
         return {}
     averages = average_precisions(rankings)
-    again = {*study.twins.values()}
+    again = {*study.equal_runs.values()}
     known = oasis_first(name for name in study.run_methods() if name in set(averages["method"]) - again)
     sizes = {"n_train": study.splits.train, "n_test": study.splits.test}
     tables = [
@@ -125,7 +125,7 @@ def maps(
 ) -> Iterator[Contrast]:
     """Mean average precision of each pair of methods; where rankings are at hand a second interval is over images."""
     printed = in_print(study, subset)
-    again = {*study.twins.values()}
+    again = {*study.equal_runs.values()}
     run = [method for method in study.run_methods() if method in subset.methods and method not in again]
     for first, second in combinations(oasis_first(run), 2):
         row = replace(row_of(study, subset, "map", first, second), printed=printed.get((first, second), math.nan))
@@ -139,10 +139,12 @@ def maps(
             yield replace(
                 row, mean=100 * both["difference"], low=low, high=high, p=p, n=int(both[n]), interval=interval
             )
-    for first, second in combinations(study.methods if study.twins else (), 2):
+    for first, second in combinations(study.methods if study.equal_runs else (), 2):
         found = gap(study, subset, "map, equal", first, second)
         if found.n:
-            limits = row_of(study, subset, "map", *(study.twins.get(name, name) for name in (first, second))).limits
+            limits = row_of(
+                study, subset, "map", *(study.equal_runs.get(name, name) for name in (first, second))
+            ).limits
             yield replace(found, limits=limits)
 
 
@@ -220,10 +222,10 @@ def along_training(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
     lost = tested(study, row_of(study, subset, DECLINE, "oasis"), study.values(subset.id, "oasis", DECLINE))
     # what is lost soon after the peak may be the beginning of more
     too_soon = rising or mean.index[-1] < AFTER_PEAK * mean.index[int(mean.argmax())]
-    yield replace(lost, unit="percent").so_far(above=too_soon)
+    yield replace(lost, unit="percent").left_open(above=too_soon)
     gaps = study.values(subset.id, "oasis") - study.values(subset.id, "oasis", PEAK)
     # the best stop of a curve that still rises may be higher
-    yield tested(study, row_of(study, subset, "map", "oasis", BEST_STOP), gaps).so_far(below=rising)
+    yield tested(study, row_of(study, subset, "map", "oasis", BEST_STOP), gaps).left_open(below=rising)
 
 
 def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
@@ -240,7 +242,7 @@ def projections(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         is_open = any(map(is_rising, cut))
         for metric, (own, other) in ((PEAK, peaks), (DECLINE, lost)):
             found = tested(study, row_of(study, subset, metric, first, second), own - other)
-            yield found.so_far(below=is_open, above=is_open)
+            yield found.left_open(below=is_open, above=is_open)
             is_open |= max(100 * float(share.mean()) for share in lost) < NO_DECLINE
 
 
@@ -263,4 +265,4 @@ def at_validation_stop(study: CategoryStudy, subset: Subset, curves: Mapping[str
     # a way of projecting that still rises may have its best stop later than OASIS
     known = known and (first == "oasis" or not any(map(is_rising, curves.values())))
     found = tested(study, row_of(study, subset, AT_STOP, first, second), own.T[nearest] - other.T[nearest])
-    yield found.so_far(below=not known, above=not known)
+    yield found.left_open(below=not known, above=not known)

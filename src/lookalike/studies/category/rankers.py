@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.gram import Seen, rank_scores
+from lookalike.learners.gram import ValidationRows, rank_scores
 from lookalike.learners.oasis_variants import AveragedOASIS
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.settings import Rankers
@@ -16,7 +16,7 @@ from lookalike.studies.metrics import metrics_frame
 def numbers_of(fold: Fold, settings: Rankers) -> pd.DataFrame:
     """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7)."""
     (X_train, X_test), labels = fold.rows("train", "test"), fold.images["test"].labels
-    seen = Seen(X_test)
+    seen = ValidationRows(X_test)
 
     def measure(model: AveragedOASIS, step: int) -> dict[str, float]:
         singles: dict[str, float] = {}

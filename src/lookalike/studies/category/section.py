@@ -42,7 +42,7 @@ ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
 """Settings that list methods by what they are run for; a method has one role in a study."""
 MINIMUM_OF = {"mcml-factor": "mcml", "lmnn-factor": "lmnn"}
 """Method that goes to the minimum of its objective to the one that descends it as in the papers."""
-SHOWN_BY = {"minima": "oasis-jmlr-2010/table4", "twins": "learning/budget"}
+SHOWN_BY = {"minima": "oasis-jmlr-2010/table4", "equal runs": "learning/budget"}
 """Methods to the exhibit on whose subsets alone they run."""
 OF_HALVES = "learning/tens"
 """The one exhibit of a study of halves of its classes."""
@@ -235,7 +235,7 @@ class CategorySection(MethodStudy):
         return Gathered(
             representation=self.representation,
             methods=self.methods,
-            equal=self.twins,
+            equal=self.equal_runs,
             averages=self.averages,
             aggressiveness=self.traced_aggressiveness,
             n_train=self.splits.train,
@@ -289,7 +289,7 @@ class CategorySection(MethodStudy):
         return (
             all(getattr(self, side) is not None for side in sides)
             and (declared.figure is None or bool(self.methods_named(declared.shows)))
-            and (bool(self.twins) or not is_over_time)
+            and (bool(self.equal_runs) or not is_over_time)
         )
 
     def settings_of(self, declared: Declared) -> list[str]:
@@ -349,12 +349,12 @@ class CategorySection(MethodStudy):
 
     def named_methods(self) -> list[str]:
         """Return the methods that are run, for whatever they are run."""
-        return [*(method for role in ROLES for method in getattr(self, role)), *self.twins.values()]
+        return [*(method for role in ROLES for method in getattr(self, role)), *self.equal_runs.values()]
 
     @property
-    def twins(self) -> dict[str, str]:
+    def equal_runs(self) -> dict[str, str]:
         """Methods that are run to the ids of their `equal` runs."""
-        return {method: twin for method, twin in self.equal.items() if method in self.methods}
+        return {method: run for method, run in self.equal.items() if method in self.methods}
 
     def run_methods(self) -> list[str]:
         """Return the methods that are selected, fitted and ranked."""
@@ -366,9 +366,9 @@ class CategorySection(MethodStudy):
 
     def on_subset(self, subset: str, methods: Iterable[str]) -> list[str]:
         """Return those of some methods that run on a subset; those of `SHOWN_BY` only where it shows them."""
-        chosen, originals = self.subsets[subset].methods, {twin: method for method, twin in self.twins.items()}
+        chosen, originals = self.subsets[subset].methods, {run: method for method, run in self.equal_runs.items()}
         visible = {role: subset in (self.exhibits or {}).get(exhibit, [subset]) for role, exhibit in SHOWN_BY.items()}
-        unshown = {*(() if visible["minima"] else self.minima), *(() if visible["twins"] else originals)}
+        unshown = {*(() if visible["minima"] else self.minima), *(() if visible["equal runs"] else originals)}
         known = [method for method in methods if method not in unshown]
         return [method for method in known if chosen is None or originals.get(method, method) in chosen]
 
@@ -440,7 +440,7 @@ class CategorySection(MethodStudy):
     def runs(self, file: str, *, ablations: bool = True, timed: bool = True) -> list[str]:
         """Return one file of every run, or without further representations, or without what no ranking compares."""
         by_representation = self.methods_by_representation()
-        without = () if timed else (*self.timed, *self.twins.values())
+        without = () if timed else (*self.timed, *self.equal_runs.values())
         return [
             self._run_file(representation, subset, method, fold, file)
             for representation in (by_representation if ablations else [self.representation])
@@ -496,7 +496,7 @@ class CategorySection(MethodStudy):
         asked = {SIDE_OF[metric] for exhibit in exhibits for metric in exhibit.asks if metric in SIDE_OF}
         subsets = {subset for exhibit in exhibits for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)}
         methods = {role: [id for id in getattr(self, role) if {role, id} & set(roles)] for role in ROLES}
-        return self.anew(
+        return self.with_settings(
             **methods,
             **{side: None for side in SIDES if side not in asked},
             ratings=None,

@@ -259,7 +259,7 @@ class CategoryStudy(CategorySection):
         """Say how methods with equal settings choose."""
         if not set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
             return []
-        counts = {self.n_settings(self.twins.get(method, method)) for method in self.methods} - {1}
+        counts = {self.n_settings(self.equal_runs.get(method, method)) for method in self.methods} - {1}
         many = " or ".join(map(str, sorted(counts)))
         return [
             f"With equal settings each learned method chooses one of {many} settings, values of its parameter and "

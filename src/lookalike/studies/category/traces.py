@@ -11,7 +11,7 @@ from lookalike.core.files import write_table
 from lookalike.core.settings.methods import Fit, Trace
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.gram import Seen
+from lookalike.learners.gram import ValidationRows
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.fits import make_learner, warm_up
 from lookalike.studies.metrics import metrics_frame
@@ -48,7 +48,7 @@ def trace_fold(fold: Fold, spec: Fit) -> pd.DataFrame:
 def _curve(fold: Fold, spec: Fit, trace: Trace) -> pd.DataFrame:
     """Learn from the training images, and rank them and the test images on the way."""
     rows = {part: fold.rows("train", part) for part in SCORED}
-    seen = {part: (Seen(X), fold.images[part].labels) for part, (_, X) in rows.items()}
+    seen = {part: (ValidationRows(X), fold.images[part].labels) for part, (_, X) in rows.items()}
 
     def score(model: SimilarityLearner, step: int) -> dict[str, float]:
         stopped = as_stopped(model)

@@ -130,7 +130,7 @@ class FinegrainedSection(Study):
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without the sampling study, unless it is shown."""
-        return self.anew(sampling_study=self.sampling_study if "sampling_study" in roles else None)
+        return self.with_settings(sampling_study=self.sampling_study if "sampling_study" in roles else None)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
         """Return what a job of a rule reads of the settings."""

@@ -22,7 +22,7 @@ Features = Mapping[str, Floats]
 
 BLOCK = 1_000
 """Rows that are read at a time."""
-NO_VECTOR = "a pair names an image without a vector: make pairs.parquet anew from usable images"
+NO_VECTOR = "a pair names an image without a vector: make pairs.parquet again from usable images"
 
 
 def recorded(settings: Section, sampling: Sampler) -> dict[str, object]:

@@ -149,7 +149,7 @@ def _of_selected_queries(study: HumanStudy) -> Part:
         query, name, shift = maps.index[rank - 1], f"rank {rank}", 0.09 * (place - (len(selected) - 1) / 2)
         parts.append(study.curve(query=str(query)).reset_index().assign(series=name, query=query, map=maps[query]))
         where, words = {"series": name}, f"{name}: mAP {maps[query]:.2f}"
-        series.append(Series(words, where, "k", "precision", SELECTED[rank], "low", "high", aside=shift))
+        series.append(Series(words, where, "k", "precision", SELECTED[rank], "low", "high", shift=shift))
     return pd.concat(parts), _panel("Single queries, by rank of mAP", int(parts[0]["k"].max()), series)
 
 

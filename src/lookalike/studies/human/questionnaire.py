@@ -22,7 +22,7 @@ COLUMNS = ("query", "query_image", "query_path", "position", "image", "path", "r
 """Columns of a plan, a row a candidate that is shown: ``query`` and ``position`` (as shown) count from 1; the ``rank``
 of a random one is 0."""
 INTEGERS = dict.fromkeys(("query", "query_image", "position", "image", "rank"), "int64")
-_DAMAGED = "has a position twice or an unknown role: make the plan anew"
+_DAMAGED = "has a position twice or an unknown role: make the plan again"
 _PLANNED = (once(_DAMAGED, "query", "position"), one_of(_DAMAGED, ("retrieved", "random"), "role"))
 
 
@@ -103,7 +103,7 @@ def read_plan(path: PathLike) -> pd.DataFrame:
     plan = whole_numbers(read_cells(path, COLUMNS, what="plan", exact=True), INTEGERS, path)
     refuse(plan, _PLANNED, path)
     if plan.empty:
-        raise LookalikeError(f"{path} is a plan without queries: make it anew")
+        raise LookalikeError(f"{path} is a plan without queries: make it again")
     return plan.reset_index(drop=True)
 
 

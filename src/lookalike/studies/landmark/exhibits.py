@@ -59,7 +59,7 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
     for (constants, method), title in zip(columns, titles, strict=True):
         own = {"constants": constants, "method": method}
         series = [
-            Series(name, {**own, "words": words}, "n_features", "mean", look, "low", "high", aside=0.025 * (place - 1))
+            Series(name, {**own, "words": words}, "n_features", "mean", look, "low", "high", shift=0.025 * (place - 1))
             for place, (words, (name, look)) in enumerate(sizes)
         ]
         y = Axis(f"{study.title_of(method)} minus OASIS (points of mAP)", **ends, text="{:+.1f}")

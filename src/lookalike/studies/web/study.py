@@ -95,7 +95,7 @@ class WebStudy(Study):
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without times over sizes, unless they are shown."""
-        return self.anew(runtime=self.runtime if "runtime" in roles else None)
+        return self.with_settings(runtime=self.runtime if "runtime" in roles else None)
 
     def timed_learners(self, fitted: Sequence[str], learner: str = "", **names: str) -> Mapping[str, Any]:
         """Return what decides the times of a learner, or of both, over the size of what they learn from."""

@@ -49,13 +49,13 @@ def test_every_run_of_every_fold_is_asked_for(settings):
 def test_with_equal_settings_every_learned_method_has_as_many(settings):
     for dataset, n_settings in {"caltech256": 183, "caltech20": 21}.items():
         study = settings.category[dataset]
-        counts = {method: study.n_settings(study.twins.get(method, method)) for method in study.methods}
+        counts = {method: study.n_settings(study.equal_runs.get(method, method)) for method in study.methods}
         assert counts == dict.fromkeys(("oasis", "mcml", "lego", "lmnn"), n_settings) | {"euclidean": 1}
         # the paper's protocol: OASIS its stop alone, LEGO and LMNN three values each, MCML its own stop
         assert not study.spec("oasis").select
         assert {method: study.n_settings(method) for method in ("mcml", "lmnn")} == {"mcml": 1, "lmnn": 3}
     # a file laid over it may run fewer methods
-    assert study_of("caltech256", methods=["oasis", "euclidean"]).twins == {"oasis": "oasis-equal"}
+    assert study_of("caltech256", methods=["oasis", "euclidean"]).equal_runs == {"oasis": "oasis-equal"}
 
 
 def test_what_is_not_run_has_no_exhibit_and_no_numbers():
@@ -130,7 +130,7 @@ def test_exhibits_have_settings_and_files(settings):
     papers = settings.category["caltech256"]
     assert papers.all_subsets[-1].n_classes == len(papers.params("exhibits")["published"]["classes249"]) == 249
     assert papers.traced_methods() == [
-        *("oasis", "mcml", "lego", *papers.variants, *papers.projected, *papers.twins.values())
+        *("oasis", "mcml", "lego", *papers.variants, *papers.projected, *papers.equal_runs.values())
     ]
     demo, ratings = settings.category["demo"], settings.category["demo"].ratings
     assert demo.example_fold() == (ratings.subset, ratings.fold)
