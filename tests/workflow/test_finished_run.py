@@ -13,7 +13,6 @@ from project import needs_torch, tiny_config
 from lookalike.core.files import read_json
 from lookalike.exhibits.registry import FILES
 from lookalike.exhibits.results import TIMED_OUT, read_results
-from lookalike.studies.metrics import COLUMNS
 
 pytestmark = pytest.mark.workflow
 
@@ -66,12 +65,6 @@ def test_what_the_run_printed_is_short_and_ends_with_a_table_a_study_and_the_rep
     assert [line for line in lines if "draw_human_demo" in line], "a line for each finished stage"
     assert "P@1 (%)" in "\n".join(lines[-40:])
     assert lines[-1].startswith("Report: results/report/index.html")
-
-
-def metrics_of(results, dataset, room):
-    metrics = pd.read_parquet(results / dataset / room / "metrics.parquet")
-    assert tuple(metrics) == COLUMNS
-    return metrics
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

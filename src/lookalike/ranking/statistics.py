@@ -1,32 +1,15 @@
-"""Statistics over folds and over resampled images: the numbers that tables and figures print."""
+"""Bootstraps: how often each image, and each repeat, is in a resample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from lookalike.core.arrays import Doubles
 
-if TYPE_CHECKING:
-    import pandas as pd  # intervals of learners are made without it
-
 BLOCK_CELLS = 4_000_000
 """Counts of resampled images that are alive at once, so that the largest subset does not need all draws in memory."""
-
-
-def summarise(metrics: pd.DataFrame, by: Sequence[str], value: str = "value") -> pd.DataFrame:
-    """Return mean, standard deviation and standard error of a value over folds; NaN values are left out.
-
-    JMLR Table 4 prints the standard deviation; the error bars of all figures are standard errors of the mean. The
-    result has the columns of `by` that the table has, ``mean``, ``std`` (ddof = 1), ``sem`` and ``n_folds``.
-    """
-    keys = [column for column in by if column in metrics.columns]
-    groups = metrics.groupby(keys, sort=False, observed=True)[value]
-    summary = groups.agg(mean="mean", std="std", n_folds="count").reset_index()
-    summary["sem"] = summary["std"] / np.sqrt(summary["n_folds"])
-    return summary[[*keys, "mean", "std", "sem", "n_folds"]]
 
 
 def resampled_counts(random: np.random.Generator, n: int, n_draws: int) -> Iterator[Doubles]:

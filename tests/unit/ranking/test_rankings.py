@@ -20,7 +20,6 @@ from lookalike.learners import SOMLTG, TFIDF, Euclidean
 from lookalike.ranking import exact_search, oxford
 from lookalike.ranking.evaluation import intervals
 from lookalike.ranking.rankings import Rankings, rank_gallery, rank_leave_one_out
-from lookalike.ranking.statistics import summarise
 
 
 def brute_force(scores, y):
@@ -203,15 +202,6 @@ def test_rankings_are_read_as_they_were_written_and_the_same_bytes(tmp_path, n_n
         value, expected = getattr(loaded, name), getattr(found, name)
         np.testing.assert_array_equal(value, expected)
         assert expected is None or value.dtype == np.dtype(dtype)
-
-
-def test_numbers_over_folds():
-    values = [0.30, 0.34, 0.31]
-    table = pd.DataFrame({"method": ["oasis"] * 4 + ["euclidean"], "map": [*values, np.nan, 0.1]})
-    summary, std = summarise(table, by=("method", "subset"), value="map").set_index("method"), np.std(values, ddof=1)
-    assert tuple(summary.loc["oasis"]) == pytest.approx((np.mean(values), std, std / np.sqrt(3), 3))
-    assert tuple(summary.loc["euclidean"]) == pytest.approx((0.1, np.nan, np.nan, 1), nan_ok=True)
-    assert list(summary) == ["mean", "std", "sem", "n_folds"]
 
 
 def of_order(order, positives, junk=()):
