@@ -17,6 +17,8 @@ rule draw_splits:
         dropped=f"{RESULTS}/splits/{{subset}}-dropped.csv",
     log:
         f"{LOGS}/draw_splits/{{subset}}.log",
+    # the longest jobs wait for it
+    priority: 2
     conda:
         "../../envs/images.yaml"
     params:
