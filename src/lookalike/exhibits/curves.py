@@ -70,7 +70,8 @@ def frame_of(declared: Declared, layout: Curves, study: Study, places: list[Wher
 def curves_of(declared: Declared, layout: Curves, study: Study) -> pd.DataFrame:
     """Return means over repeats at each x, with standard errors."""
     keys = [*dict.fromkeys((*layout.panels, "method")), "x"]
-    rows = chosen(study.results, declared.where)
+    panels = {axis: list(values_of(declared, study, axis)) for axis in layout.panels}
+    rows = chosen(study.results, {**declared.where, **panels})
     rows = rows[rows["x"] <= layout.last]
     methods = study.methods_named(declared.shows)
     rows = rows[rows["method"].isin([*methods, *filter(None, [layout.minus])])]

@@ -283,9 +283,10 @@ def test_steps_of_oasis_on_rows_are_as_many_as_validation_gives_it():
 
 
 def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(tmp_path):
-    both = {"subsets": {"var10": VAR10, "var20": VAR20}, "exhibits": {f"{JMLR}/table4": ["var20"]}}
+    both = {"subsets": {"var10": VAR10, "var20": VAR20}, "exhibits": {f"{JMLR}/table4": ["var20"], f"{JMLR}/fig6": ["var20"]}}
     assert set(drawn(f"{JMLR}/table4", **both).frame["setting"]) == {"var20"}
     assert set(drawn(f"{DRAFT}/table1", **both).frame["setting"]) == {"var10", "var20"}
+    assert "var10" not in set(drawn(f"{JMLR}/fig6", **both).frame["setting"]), "its curves are of another figure"
     toys = whole(f"{JMLR}/table4")
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')
