@@ -78,7 +78,9 @@ def cells_of(
     printed = chosen(study.printed_results(), declared.where).rename(
         columns={"value": "printed", "spread": "printed_std"}
     )
-    printed = printed.reindex(columns=[*axes, "printed", "printed_std", "note"]).drop_duplicates(axes)
+    # a study whose settings have names of its own says which printed setting each is
+    named = [name for name in ("printed_setting",) if name in printed]
+    printed = printed.reindex(columns=[*axes, *named, "printed", "printed_std", "note"]).drop_duplicates(axes)
     cells = pd.DataFrame(product(*titles.values()), columns=axes)
     cells = cells.merge(numbers.reset_index(), on=axes, how="left")
     cells = cells.merge(printed, on=axes, how="left", indicator="is_printed")
@@ -244,7 +246,7 @@ def numbers_in_text(declared: Declared, study: Study) -> Table:
     rows = study.results[(study.results["setting"] == "") & study.results["metric"].isin(declared.text)]
     printed = study.printed_results()
     cells = printed[printed["metric"].isin(declared.text)].drop_duplicates("metric")
-    cells = cells[["metric", "value", "spread"]].rename(columns={"value": "printed", "spread": "printed_std"})
+    cells = cells[["metric", "method", "value", "spread"]].rename(columns={"value": "printed", "spread": "printed_std"})
     ours = rows.groupby("metric")["value"].agg(ours="mean", ours_std="std").reset_index()
     cells = cells.merge(ours, on="metric", how="left")
     order = list(declared.text)

@@ -34,7 +34,8 @@ def numbers_of(dataset: Dataset) -> list[dict[str, str]]:
             continue
         column = next((name for name in METHODS if name in cells), "")
         for row in cells.dropna(subset=["ours", "printed"]).fillna("").to_dict("records"):
-            setting, method, metric = (str(row.get(name, "")) for name in ("setting", column, "metric"))
+            place = "printed_setting" if "printed_setting" in row else "setting"
+            setting, method, metric = (str(row.get(name, "")) for name in (place, column, "metric"))
             parts = [part.replace("=", " ").replace("_", " ") for part in setting.split(";") if part]
             named = [text_of(method, exhibit.titles.get(column, {}))] if method else []
             what = ", ".join([text_of(metric, {}), *named, *parts])

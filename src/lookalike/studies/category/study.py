@@ -130,7 +130,8 @@ class CategoryStudy(CategorySection):
         if name == "text":
             return rows
         settings = {subset.printed.get(paper, ""): subset.id for subset in self.all_subsets if subset.printed}
-        return rows.assign(setting=rows["setting"].map(settings)).dropna(subset="setting")
+        named = rows.assign(printed_setting=rows["setting"], setting=rows["setting"].map(settings))
+        return named.dropna(subset="setting")
 
     @cached_property
     def classes_of_half(self) -> dict[int, list[str]]:
