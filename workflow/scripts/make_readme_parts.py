@@ -12,7 +12,7 @@ with logged(snakemake):
     from lookalike.report.results import Results
 
     results = Results("results")
-    jobs = read_jobs("logs").of([dataset.id for dataset in results.datasets])
+    jobs = read_jobs("logs").jobs_of([dataset.id for dataset in results.datasets])
     gallery = next(exhibit for exhibit in results.exhibits(dataset="demo") if exhibit.entries)
     write_readme_picture(gallery, snakemake.output.picture)
     origin = (
