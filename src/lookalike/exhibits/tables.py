@@ -231,9 +231,12 @@ def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mappin
 
 def margins_of(about: Margins, declared: Declared, study: Study) -> Iterator[Margin]:
     """Yield the differences of a table that the front page shows, ours beside print."""
+    compared = study.methods_named(declared.shows)
     for setting in study.settings_of(declared):
         for metric, name in about.metrics.items():
             ours, printed = (study.means(rows, setting, metric) for rows in (study.results, study.printed_results()))
+            # a variant that another exhibit shows is no rival here
+            ours = {method: level for method, level in ours.items() if method in compared}
             for first, second in about.pairs:
                 rows = study.contrasts.intervals(setting, metric, first, second)
                 if rows and {first, second} <= ours.keys() and not math.isnan(rows[0].mean):
