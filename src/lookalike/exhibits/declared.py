@@ -115,6 +115,8 @@ class Declared(Section):
     """Column to the value, or the values, that rows have. A study without one of its settings has no such exhibit."""
     shows: list[str] = Field(["methods"])
     """Methods that it shows, by id or by the key of the study's settings that lists them."""
+    runs: list[str] = Field([])
+    """Methods that it does not show, and without whose runs it has nothing to show."""
     without: dict[str, list[str]] = Field({})
     """Column to values that are left out."""
     real: bool = False
@@ -132,6 +134,14 @@ class Declared(Section):
     """Metric of the text to the format of ours, where it is no whole number."""
     margins: Absent[Margins] = ABSENT
     notes: list[str] = Field([])
+
+    @property
+    def needed(self) -> list[str]:
+        """Methods whose numbers it needs: those that it shows, and those that they are compared with."""
+        figure, table = self.figure, self.table
+        lines = [] if figure is None else [line.method for line in (figure.level, figure.upright) if line is not None]
+        others = [figure.minus if figure is not None else "", *((table.minus, table.over) if table is not None else ())]
+        return list(dict.fromkeys(filter(None, (*self.shows, *self.runs, *lines, *others))))
 
     @property
     def metrics(self) -> list[str]:

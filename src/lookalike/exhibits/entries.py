@@ -44,7 +44,7 @@ def exhibit_of(id: str, room: str, declared: Declared) -> Exhibit:
         needs=("results",),
         optional=("times",),
         asks=(*declared.metrics, *(str(value) for value in parts.values())),
-        shows=tuple(declared.shows),
+        shows=tuple(declared.needed),
         when=has_all,
         condition=declared.condition,
         caption=declared.caption,

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 
 from lookalike.core.errors import LookalikeError
 
+LEAST_SECONDS = 0.2
+"""A shorter limit breaks off nothing before; of what ends sooner, the time is compared."""
+
 
 class TimeLimitReachedError(LookalikeError):
     """The work took more processor time than it was given."""
@@ -29,8 +32,9 @@ def cpu_time_limit(seconds: float | None, what: str) -> Iterator[None]:
 
     before, start = signal.signal(signal.SIGPROF, reached), time.process_time()
     try:
-        # an exception in a finaliser is swallowed, so the signal comes again
-        signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
+        # an exception in a finaliser is swallowed, so the signal comes again; in the first moments of a fit it may meet
+        # compiled code that is being set up, which an exception has broken
+        signal.setitimer(signal.ITIMER_PROF, max(seconds, LEAST_SECONDS), 1.0)
         try:
             yield
         finally:

@@ -275,7 +275,12 @@ class CategorySection(MethodStudy):
         """Return the methods of roles, and others by their ids; those that go to a minimum stand behind their own."""
         names = list(names)
         groups = {role: getattr(self, role) for role in ROLES if role != "minima"}
-        groups |= {"rankers": [*self.averages, *self.single_rankers], FEW: self.learned_in(FEW), "minima": []}
+        groups |= {
+            "rankers": [*self.averages, *self.single_rankers],
+            FEW: self.learned_in(FEW),
+            "minima": [],
+            "equal": [],
+        }
         found = list(dict.fromkeys(method for name in names for method in groups.get(name, [name])))
         return self.with_minima(found) if "minima" in names else found
 
@@ -495,7 +500,8 @@ class CategorySection(MethodStudy):
             return self  # those of raters, who judge one of its runs
         asked = {SIDE_OF[metric] for exhibit in exhibits for metric in exhibit.asks if metric in SIDE_OF}
         subsets = {subset for exhibit in exhibits for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)}
-        methods = {role: [id for id in getattr(self, role) if {role, id} & set(roles)] for role in ROLES}
+        named = {*roles, *(self.few_images.methods if FEW in roles and self.few_images is not None else ())}
+        methods = {role: [id for id in getattr(self, role) if {role, id} & named] for role in ROLES}
         return self.with_settings(
             **methods,
             **{side: None for side in SIDES if side not in asked},
