@@ -65,7 +65,7 @@ def read_rows(
 def read_columns(path: PathLike, numbers: Callable[[list[str]], Iterable[str]], what: str, what_now: str) -> pa.Table:
     """Read a CSV file of any size: columns that `numbers` chooses by name as numbers, the others as text.
 
-    Arrow reads it, many times as fast as `read_rows`. What Arrow refuses or takes otherwise is written again for it, as
+    Arrow reads it, many times as fast as `read_rows`. What Arrow refuses or takes otherwise is rewritten for it, as
     `read_rows` reads it. `what_now` says what to do about a column that holds no numbers.
     """
     import pyarrow as pa

@@ -186,7 +186,7 @@ def train(task: Task, settings: Settings, machine: Machine, seed: int) -> Traine
 
 
 class _Run:
-    """A run at some step: what a checkpoint keeps, and what every start makes again."""
+    """A run at some step: what a checkpoint keeps, and what every start makes for itself."""
 
     def __init__(self, task: Task, settings: Settings, machine: Machine, device: torch.device) -> None:
         self._task, self._settings, self._machine, self._device = task, settings, machine, device

@@ -37,7 +37,7 @@ class TripletSource(Protocol):
 
 @dataclass(frozen=True)
 class LabelStream:
-    """Images of `rows` with their labels, in an order that is shuffled again for every pass."""
+    """Images of `rows` with their labels, in a new order for every pass."""
 
     source: ImageSource
     labels: NDArray[np.int64]

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits import declared as declared_models
-from lookalike.exhibits.declared import Curves, Declared, Level, chosen, keyed, values_of
+from lookalike.exhibits.declared import AxisEntry, Curves, Declared, Level, chosen, keyed, values_of
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.printed import PARTITIONS
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 Where = Mapping[str, str]
 """Column to value: the rows of one panel."""
-PRINTED, UPRIGHT, ZERO = ", printed", ", upright", "zero"
+PRINTED, UPRIGHT = ", printed", ", upright"
 """What stands behind a method in the column ``method`` of rows that are no curve."""
 THIN = Look(GREY, "")
 
@@ -59,7 +58,7 @@ def frame_of(declared: Declared, layout: Curves, study: Study, places: list[Wher
     curves = curves_of(declared, layout, study)
     parts = [curves]
     for place in places:
-        for level in (layout.level, layout.upright) if len(at(curves, place)) else ():
+        for level in (layout.level, layout.upright) if len(chosen(curves, place)) else ():
             parts += [level_row(layout, level, study, place)] if level is not None else []
         if layout.printed:
             parts.append(printed_points(declared, layout, study, place, pd.concat(parts)))
@@ -99,19 +98,12 @@ def easier_parts(rows: pd.DataFrame, study: Study) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(list(fits.index), names=keys) if len(fits) else keyed(rows.iloc[:0], keys)
 
 
-def at(frame: pd.DataFrame, where: Where) -> pd.DataFrame:
-    """Return the rows of a panel."""
-    for column, value in where.items():
-        frame = frame[frame[column] == value]
-    return frame
-
-
 def level_row(layout: Curves, level: Level, study: Study, place: Where) -> pd.DataFrame:
     """Return the mean of a straight line in a panel, as a row without x, or, of an upright line, at x."""
     if any(place[column] != value for column, value in level.where.items()):
         return pd.DataFrame()
-    rows = chosen(study.results, {"method": level.method, "metric": level.metric})
-    values = at(rows, {column: value for column, value in place.items() if column != "metric"})["value"].dropna()
+    rows = chosen(study.results, {**place, "method": level.method, "metric": level.metric})
+    values = rows["value"].dropna()
     if values.empty:
         return pd.DataFrame()
     numbers = {"sem": values.sem(), "n": len(values)}
@@ -129,7 +121,7 @@ def printed_points(declared: Declared, layout: Curves, study: Study, place: Wher
     methods = layout.printed_methods or study.methods_named(declared.shows)
     rows = chosen(study.printed_results(), {"metric": list(layout.printed), "method": methods, "setting": setting})
     rows = rows[rows["value"].notna()]
-    own = at(frame, place)
+    own = chosen(frame, place)
     stop = own.loc[own["method"].str.endswith(UPRIGHT), "x"].mean() if len(own) else math.nan
     where = {metric: stop if x == "upright" else x for metric, x in layout.printed.items()}
     # standard deviations are printed, in percent, and all error bars are standard errors
@@ -140,7 +132,7 @@ def printed_points(declared: Declared, layout: Curves, study: Study, place: Wher
 
 def panel_of(layout: Curves, study: Study, frame: pd.DataFrame, place: Where, methods: Mapping[str, str]) -> Panel:
     """Return one panel: its curves, or why there are none."""
-    own = at(frame, place)
+    own = chosen(frame, place)
     there = set(own.loc[own["x"].notna(), "method"]) if len(own) else set()
     series = list(series_of(layout, place, methods, there))
     axes = {name: axis_of(getattr(layout, name), own, name) for name in ("x", "y")}
@@ -154,7 +146,7 @@ def series_of(layout: Curves, place: Where, methods: Mapping[str, str], there: s
     usual = [method for method, title in methods.items() if title != layout.thin]
     looks = looks_of(usual) | dict.fromkeys((method for method in methods if method not in usual), THIN)
     # training images, of whatever method, have a look of their own
-    looks |= dict.fromkeys(methods, TRAINING) if "train" in place.get("metric", "") else {}
+    looks |= dict.fromkeys(methods, TRAINING) if place.get("metric") == layout.training else {}
     for method, title in sorted(methods.items(), key=lambda pair: pair[1] != layout.thin):
         shift = layout.apart * (usual.index(method) - (len(usual) - 1) / 2) if method in usual else 0
         curve = Series(title, {**place, "method": method}, "x", "mean", looks[method], "low", "high", shift=shift)
@@ -166,7 +158,7 @@ def series_of(layout: Curves, place: Where, methods: Mapping[str, str], there: s
         yield Series(f"{title}{PRINTED}", where, "x", "mean", look, "low", "high", kind="points", hollow=True)
 
 
-def axis_of(given: declared_models.Axis, own: pd.DataFrame, name: str) -> Axis:
+def axis_of(given: AxisEntry, own: pd.DataFrame, name: str) -> Axis:
     """Return an axis as declared; what it leaves open ends a little beyond the points."""
     axis = Axis(given.label, given.scale, given.low, given.high, None, given.tick_form, given.text)
     curves = own[~own["method"].str.endswith((PRINTED, UPRIGHT)) & own["x"].notna()] if len(own) else own

@@ -7,6 +7,7 @@ A study gives rows of results and printed rows with a column for each part of th
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -55,7 +56,7 @@ class Layout(Section):
     """Metric to its title: differences of the first method from all others, with each interval, below."""
 
 
-class Axis(Section):
+class AxisEntry(Section):
     """An axis of a figure."""
 
     label: str
@@ -85,8 +86,8 @@ class Curves(Section):
 
     panels: list[str]
     """Columns of results whose values make the panels."""
-    x: Axis
-    y: Axis
+    x: AxisEntry
+    y: AxisEntry
     last: float = math.inf
     """The largest x that is shown."""
     minus: str = ""
@@ -102,6 +103,8 @@ class Curves(Section):
     apart: float = 0
     """How far curves stand beside each other, so that error bars do not cover each other; in decades on a logarithmic
     axis."""
+    training: str = ""
+    """Metric of training images, whose curves have a look of their own."""
     thin: str = ""
     """Title of methods that are thin lines behind the others."""
 
@@ -150,7 +153,7 @@ class Declared(Section):
         return [metric] if isinstance(metric, str) else metric
 
 
-def chosen(rows: pd.DataFrame, where: dict[str, Any]) -> pd.DataFrame:
+def chosen(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows that have these values; of a list each value passes."""
     for column, value in where.items():
         rows = rows[rows[column].isin(value if isinstance(value, list) else [value])]

@@ -67,7 +67,7 @@ class QPAO(ProductsLearner):
     verbose : int, default=0
         Above 0: a progress bar with the objective.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Of the triplets and of the blocks, which are drawn again for every sweep. With an integer s, `fit` is the same
+        Of the triplets and of the blocks, of which every sweep has new ones. With an integer s, `fit` is the same
         as `fit_triplets` on ``TripletSampler(y, s).draw(n_triplets)``, bit for bit.
 
     Attributes
@@ -96,7 +96,7 @@ class QPAO(ProductsLearner):
     Notes
     -----
     The sum of hinges is neither smooth nor a sum over blocks, so a point that no block can improve need not be the
-    minimum. Blocks drawn again every sweep lead closer to it than fixed ones. On counts of visual words of photographs
+    minimum. New blocks in every sweep lead closer to it than fixed ones. On counts of visual words of photographs
     (10,000 words, 7 positives, 500 negatives, C = 10) the descent over 50 blocks ended above the minimum, which
     ``n_blocks=1`` finds in half of the time, by 7e-7 to 3e-5 of it.
 
@@ -243,7 +243,7 @@ def distinct_hinges(products: TripletProducts, C: float) -> tuple[sp.csr_array, 
 class BlockDescent:
     """Block descent, within bounds, on the weights of features in some product, or where their sum is fixed on all.
 
-    Every sweep draws its blocks again; where the sum of all is fixed, that of every block stays as it is.
+    Every sweep draws new blocks; where the sum of all is fixed, that of every block stays as it is.
     """
 
     def __init__(self, products: TripletProducts, C: float, bounds: Bounds, fixed_sum: bool, seed: int) -> None:

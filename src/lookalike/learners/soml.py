@@ -205,7 +205,7 @@ class SOMLDA(OnlineDiagonalLearner):
     """Sparse online learning of S_w(a, b) = sum_j w_j a_j b_j from triplets, by dual averaging (Algorithm 2).
 
     From w = 0, step t takes a triplet (x, x+, x-) with hinge loss max(0, 1 - S_w(x, x+) + S_w(x, x-)) (eq. 7). Where it
-    is above 0, w is worked out again from g, the mean over all t steps of the loss's subgradients (0 on steps without a
+    is above 0, w is computed from g, the mean over all t steps of the loss's subgradients (0 on steps without a
     loss, else -x * (x+ - x-)): with lambda_t = lambda + gamma rho / sqrt(t), w_j = 0 where abs(g_j) <= lambda_t, else
     w_j = -sqrt(t) / gamma (g_j - lambda_t sgn g_j) (eq. 16). A step without a loss leaves w as it is.
 
@@ -214,7 +214,7 @@ class SOMLDA(OnlineDiagonalLearner):
     without (`average_every_step`), which makes steps with a loss rare and w something close to a plain mean.
 
     Parameters that are changed between two calls of `partial_fit_triplets` hold from the next step with a loss on,
-    which works w out again from all gradients so far; until then ``w_`` stays as it was.
+    which computes w from all gradients so far; until then ``w_`` stays as it was.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class SOMLDA(OnlineDiagonalLearner):
     literal_sign : bool, default=False
         Average the gradient of eq. 15 as it is printed.
     update_every_step : bool, default=False
-        Work w out again on steps without a loss too, as eq. 16 can be read; ``n_updates_`` still counts losses.
+        Compute w on steps without a loss too, as eq. 16 can be read; ``n_updates_`` still counts losses.
     count_updates : bool, default=False
         Let t count steps with a loss alone, so that the mean and the threshold are over these.
     n_steps, projection, early_stopping, validation_fraction, trace_points, verbose, random_state

@@ -33,7 +33,7 @@ ABOUT_METHODS = {
     RECONSTRUCTED: "ours, a quadratic programme built from what this paper says of it, as its own paper is not at hand",
     "oasis-diagonal": "its step on one weight a visterm, from 1 on, as a full matrix of so many words cannot be stored",
     "soml-tg": "SOML by truncated gradients, which moves every weight towards zero after each step",
-    "soml-da": "SOML by dual averaging, which makes the weights again from the mean of all gradients",
+    "soml-da": "SOML by dual averaging, which computes the weights from the mean of all gradients",
 }
 LEARNED_FROM = (
     "A metric is learned for each landmark from {positives} of its images and {negatives} others, which then leave the "
