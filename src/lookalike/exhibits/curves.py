@@ -19,7 +19,7 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.printed import PARTITIONS
 from lookalike.exhibits.results import TIMED_OUT
-from lookalike.exhibits.style import BLACK, GREY, TRAINING, Look, looks_of
+from lookalike.exhibits.style import BLACK, GREY, TRAINING, Look, look_of, looks_of
 from lookalike.exhibits.tables import cells_of
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def panel_of(layout: Curves, study: Study, frame: pd.DataFrame, place: Where, me
     """Return one panel: its curves, or why there are none."""
     own = chosen(frame, place)
     there = set(own.loc[own["x"].notna(), "method"]) if len(own) else set()
-    series = list(series_of(layout, place, methods, there))
+    series = [*series_of(layout, place, methods, there), *printed_series(study, place, there)]
     axes = {name: axis_of(getattr(layout, name), own, name) for name in ("x", "y")}
     lines = list(lines_of(layout, own)) if series else []
     why = "" if series else study.why_absent(place.get("setting", ""), next(iter(methods), ""))
@@ -142,7 +142,7 @@ def panel_of(layout: Curves, study: Study, frame: pd.DataFrame, place: Where, me
 
 
 def series_of(layout: Curves, place: Where, methods: Mapping[str, str], there: set[str]) -> Iterator[Series]:
-    """Yield the curves and printed points of a panel; methods of one title have one place in the legend."""
+    """Yield the curves of a panel; methods of one title have one place in the legend."""
     usual = [method for method, title in methods.items() if title != layout.thin]
     looks = looks_of(usual) | dict.fromkeys((method for method in methods if method not in usual), THIN)
     # training images, of whatever method, have a look of their own
@@ -152,10 +152,16 @@ def series_of(layout: Curves, place: Where, methods: Mapping[str, str], there: s
         curve = Series(title, {**place, "method": method}, "x", "mean", looks[method], "low", "high", shift=shift)
         if method in there:
             yield replace(curve, thin=True, low="", high="") if title == layout.thin else curve
-    for method in (name.removesuffix(PRINTED) for name in sorted(there) if name.endswith(PRINTED)):
-        title, look = methods.get(method, method), looks_of([*methods, method])[method]
-        where = {**place, "method": f"{method}{PRINTED}"}
-        yield Series(f"{title}{PRINTED}", where, "x", "mean", look, "low", "high", kind="points", hollow=True)
+
+
+def printed_series(study: Study, place: Where, there: set[str]) -> Iterator[Series]:
+    """Yield the printed points of a panel, as hollow points in the look of their method."""
+    for name in sorted(there):
+        method = name.removesuffix(PRINTED)
+        if name != method:
+            title, where = f"{study.title_of(method)}{PRINTED}", {**place, "method": name}
+            look = look_of(method)
+            yield Series(title, where, "x", "mean", look, "low", "high", kind="points", hollow=True)
 
 
 def axis_of(given: AxisEntry, own: pd.DataFrame, name: str) -> Axis:

@@ -30,6 +30,7 @@ from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.style import look_of
 from lookalike.ranking.comparison import class_jackknife
 from lookalike.studies.category.results import kept_after_the_end
 from lookalike.studies.category.settings import Halves
@@ -254,6 +255,8 @@ def test_figures_show_what_was_run_and_printed():
     test, training = drawn(f"{JMLR}/fig5").panels
     assert sorted(line.at for line in test.lines) == pytest.approx([0.23, 1000])
     assert [line.at for line in training.lines] == [1000], "the level is one of test images"
+    hollow = {series.name: series.look for series in test.series if series.hollow}
+    assert hollow == {"OASIS, printed": test.series[0].look, "Euclidean, printed": look_of("euclidean")}
     assert [series.thin for series in drawn(f"{JMLR}/fig7").panels[0].series] == [True, True, False]
     # a fold that ended keeps its last value; the second has no number at step 1 and goes on
     rows = [(0, 0, 0.2), (0, 1, 0.3), (1, 0, 0.2), (1, 2, 0.5)]
