@@ -395,6 +395,10 @@ class Study(Section):
         """Name a part of the study."""
         return setting
 
+    def part_title(self, setting: str) -> str:
+        """Name a part of the study behind the title of its data set."""
+        return self.setting_title(setting)
+
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Return the second sentence of a caption: which data, how many repeats, and what ± and error bars are."""
         return f"{self.data}."

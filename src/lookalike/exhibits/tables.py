@@ -240,7 +240,7 @@ def margins_of(about: Margins, declared: Declared, study: Study) -> Iterator[Mar
             for first, second in about.pairs:
                 rows = study.contrasts.intervals(setting, metric, first, second)
                 if rows and {first, second} <= ours.keys() and not math.isnan(rows[0].mean):
-                    title = study.setting_title(setting) if setting else ""
+                    title = study.part_title(setting) if setting else ""
                     yield margin(study, rows, ours, printed, setting=title, metric=name, interval=about.interval)
 
 

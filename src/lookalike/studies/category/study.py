@@ -366,6 +366,11 @@ class CategoryStudy(CategorySection):
         name, _, value = setting.partition("=")
         return f"{value} {name}" if value else name.capitalize()
 
+    def part_title(self, setting: str) -> str:
+        """Name a subset behind the title of its data set: ``subset of 10 classes``."""
+        subset = self.subset_of(setting) if len(self.all_subsets) > 1 else None
+        return f"subset of {subset.n_classes} classes" if subset is not None else self.setting_title(setting)
+
     def limits_of(self, setting: str, method: str) -> Iterator[str]:
         """Yield why a method has no number on a subset, and the limits of ours that ended many of its fits there."""
         subset = self.subset_of(setting)
