@@ -25,12 +25,10 @@ from sphinx.util.docutils import SphinxDirective
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import decided, read_claims
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
+from lookalike.exhibits.words import NO_NUMBER
 from lookalike.report.costs import REHEARSED, duration, full_run, full_seconds, read_rows, scaled, seconds_of
 from lookalike.report.front import KINDS
-from lookalike.report.kept import margin_of
 from lookalike.report.ledger import ledger
-from lookalike.studies.rooms import all_exhibits
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -44,7 +42,6 @@ ORDER = ("category", "embeddings", "landmark", "web", "finegrained")
 MOST_RULES = 12
 WIDTHS = (4, 2, 1, 2, 2, 6)
 """Of the columns of a table of scaled parts."""
-DRAFT = "oasis-2009-draft"
 
 Run = dict[str, Any]
 Cell = str | nodes.Node
@@ -108,12 +105,10 @@ class KeptRuns(KeptDirective):
         section = nodes.section("", nodes.title("", run["title"]), ids=[f"run-{run['dataset']}"])
         self.state.document.note_explicit_target(section)
         section += _facts(run)
-        if run["margins"]:
-            section += table(
-                ("exhibit", "difference", "here", "paper", "best here", "paper's order"),
-                # those of the draft are those of its paper
-                [_margin(margin) for margin in run["margins"] if not margin["exhibit"].startswith(DRAFT)],
-            )
+        if run["differences"]:
+            head = ("place", "names", "here", "paper")
+            rows = [[row[name] for name in head] for row in run["differences"]]
+            section += table(("place", "difference", "here", "paper"), rows)
         section += _text(run["headline"])
         return section
 
@@ -292,19 +287,6 @@ def _facts(run: Run) -> nodes.table:
         "Needed": f"{_gigabytes(peak / 1000)} of memory for the largest job, {_gigabytes(stored / 1000)} of files",
     }
     return table((), facts.items(), widths=(1, 6))
-
-
-def _margin(kept: Run) -> tuple[str, ...]:
-    """A row of the table of differences."""
-    paper = kept["exhibit"].partition("/")[0]
-    margin = margin_of(kept)
-    what = ": ".join(filter(None, (margin.setting, f"{margin.method} − {margin.rival}, {margin.metric}")))
-    exhibit = all_exhibits()[kept["exhibit"]]
-    where = f"{PAPERS[paper].short}, {exhibit.label}" if paper in PAPERS else exhibit.title
-    unit = "" if margin.contrast.unit == "points" else f" {margin.contrast.unit}"
-    same, pairs = margin.in_order
-    order = NO_NUMBER if not pairs else "as printed" if same == pairs else f"{same} of {pairs} pairs"
-    return where, what, " ".join(interval_words(margin)).strip() + unit, printed_words(margin), margin.best, order
 
 
 def _kind(run: Run) -> str:

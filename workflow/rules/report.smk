@@ -15,7 +15,6 @@ rule report_html:
         exhibits=lambda wildcards: shown_files(asked_for()),
         ledger=LEDGER,
         files=sorted(str(path) for kind in ("templates/*", "static/*", "*.yaml") for path in REPORT_FILES.glob(kind)),
-        kept=sorted(map(str, KEPT.glob("*.json"))),
     output:
         pages=expand(f"{REPORT}/{{page}}.html", page=PAGES),
         failed=f"{REPORT}/failed.txt",
@@ -86,7 +85,6 @@ rule readme_parts:
     input:
         exhibits=lambda wildcards: shown_files(demo_data()),
         readme=ROOT / "README.md",
-        kept=sorted(map(str, KEPT.glob("*.json"))),
         # kept beside the numbers, for the page on what has been run
         runs=lambda wildcards: expand(f"{RESULTS}/run.json", dataset=demo_data()),
     output:

@@ -8,7 +8,6 @@ with logged(snakemake):
     from lookalike.core.files import write_table, write_text
     from lookalike.exhibits.claims_table import claim_records
     from lookalike.exhibits.headline import headline
-    from lookalike.exhibits.registry import PAPERS
     from lookalike.exhibits.statuses import State
     from lookalike.exhibits.writing import write_exhibits
     from lookalike.studies.rooms import contrasts_of, room_exhibits, study_of
@@ -23,10 +22,7 @@ with logged(snakemake):
     if snakemake.output.get("tested"):
         write_table(claim_records(study), snakemake.output.tested)
     if snakemake.output.get("headline"):
-        # a paper's own come before those of exhibits that no paper has
-        of_papers = sorted(written, key=lambda exhibit: exhibit.paper not in PAPERS)
-        margins = [margin for exhibit in of_papers for margin in exhibit.margins]
-        write_text(headline(study, *margins[:1]), snakemake.output.headline)
+        write_text(headline(study), snakemake.output.headline)
     failed = [exhibit.id for exhibit in written if exhibit.state == State.FAILED]
     if failed:
         print(f"failed: {', '.join(failed)}; the report says why")

@@ -8,6 +8,7 @@ with logged(snakemake):
     import pandas as pd
 
     from lookalike.core.files import read_table, write_json, write_table
+    from lookalike.exhibits.claims_table import COLUMNS
     from lookalike.report.kept import run_summary
     from lookalike.report.ledger import numbers_of
     from lookalike.report.provenance import read_jobs
@@ -15,6 +16,7 @@ with logged(snakemake):
 
     dataset, command = Results("results")[snakemake.wildcards.dataset], snakemake.params.command
     folder, jobs = Path("results", dataset.id), read_jobs(Path("logs", dataset.id))
-    summary = run_summary(dataset, folder, jobs, command) | {"numbers": numbers_of(dataset)}
-    write_json(summary, snakemake.output.summary)
-    write_table(pd.concat(map(read_table, snakemake.input.tested)), snakemake.output.claims)
+    claims = pd.concat([pd.DataFrame(columns=list(COLUMNS)), *map(read_table, snakemake.input.tested)])
+    summary = run_summary(dataset, folder, jobs, command, claims.to_dict("records"))
+    write_json(summary | {"numbers": numbers_of(dataset)}, snakemake.output.summary)
+    write_table(claims, snakemake.output.claims)

@@ -6,7 +6,6 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import write_text
-    from lookalike.report.kept import kept_runs
     from lookalike.report.provenance import read_jobs
     from lookalike.report.readme import readme_numbers, replace_between_marks, write_readme_picture
     from lookalike.report.results import Results
@@ -20,5 +19,4 @@ with logged(snakemake):
         f"{', '.join(jobs.distinct('processor'))}; commit {', '.join(name[:10] for name in jobs.distinct('commit'))}"
     )
     readme = Path(snakemake.input.readme).read_text(encoding="utf-8")
-    kept = kept_runs(snakemake.input.kept, [dataset.id for dataset in results.datasets])
-    write_text(replace_between_marks(readme, readme_numbers(results, origin, kept)), snakemake.output.readme)
+    write_text(replace_between_marks(readme, readme_numbers(results, origin)), snakemake.output.readme)

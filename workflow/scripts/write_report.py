@@ -10,5 +10,4 @@ with logged(snakemake):
     from lookalike.report.site import write_report
 
     folder = Path(snakemake.output.failed).parent
-    settings = {"configuration": snakemake.params.configuration, "kept": snakemake.input.kept}
-    write_report(Results(folder.parent), read_jobs("logs"), folder, **settings)
+    write_report(Results(folder.parent), read_jobs("logs"), folder, configuration=snakemake.params.configuration)

@@ -29,11 +29,13 @@ COLUMNS = (
     *("id", "paper", "place", "exhibit", "claim", "primary", "seen", "dataset", "title", "data"),
     *("verdict", "tried", "untried", "reason", "p", "p_adjusted", "evidence", "further", "rows", "decided_by"),
 )
-"""Columns of results/claims.csv, all of them text. ``primary`` is "yes" in the one row that decides a primary claim,
-and ``seen`` what had been seen of it before. ``title`` and ``data`` say on which data it was tested, and over how many
-repeats; ``tried`` and ``untried`` name parts of a study. ``p`` says how sure a verdict is by itself, ``p_adjusted``
-among the primary claims of its paper. ``evidence`` is what decided; ``further`` is a JSON list of what stands beside
-it, and ``rows`` one of the keys of all contrasts behind a verdict."""
+"""Columns of results/claims.csv, all of them text.
+
+``primary`` is "yes" in the one row that decides a primary claim, and ``seen`` what had been seen of it before.
+``title`` and ``data`` say on which data it was tested, and over how many repeats; ``tried`` and ``untried`` name parts
+of a study. ``p`` says how sure a verdict is by itself, ``p_adjusted`` among the primary claims of its paper.
+``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the differences
+behind a verdict, as `lookalike.exhibits.words.differences` gives them."""
 HEADS = {name: name for name in ("paper", "place", "claim", "title", "verdict", "p_adjusted", "evidence")}
 """Columns of claims.md, and their heads."""
 HEADS |= {"title": "run", "p_adjusted": "p, adjusted"}
@@ -69,7 +71,7 @@ def decided(
     for paper in dict.fromkeys(claim.paper for claim in claims):
         _adjust([row for row in primary if row["paper"] == paper and row["verdict"] != Outcome.NOT_RUN])
     decides = {(row["dataset"], row["id"]) for row in primary}
-    others = [row for key, row in found.items() if key not in decides]
+    others = [row | {"primary": ""} for key, row in found.items() if key not in decides]
     return pd.DataFrame([*primary, *others], columns=list(COLUMNS), dtype=str)
 
 
@@ -125,7 +127,7 @@ def _record(study: Study, claim: Claim) -> dict[str, str]:
     evidence, *further = [*filter(None, [gate, *parts])] or [""]
     return {
         **_about(claim),
-        "primary": "",
+        "primary": "yes" if claim.run else "",
         "dataset": study.dataset,
         "title": study.title,
         "data": " ".join(filter(None, (study.data_sentence(None), study.undecided))),
@@ -136,7 +138,7 @@ def _record(study: Study, claim: Claim) -> dict[str, str]:
         "p_adjusted": "",
         "evidence": evidence,
         "further": json.dumps(further, ensure_ascii=False),
-        "rows": json.dumps(list(dict.fromkeys(row.key for row in verdict.rows))),
+        "rows": json.dumps(words.differences(verdict, study), ensure_ascii=False),
         "decided_by": words.predicate_words(claim),
     }
 

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
 
-class Margins(Section):
-    """Pairs of methods whose difference the front page shows."""
-
-    pairs: list[list[str]]
-    metrics: dict[str, str]
-    """Metric to its name in sentences, and to words behind the title of the setting, where there are any."""
-    interval: str
-
-
 class Layout(Section):
     """A table of cells: the columns of results that make its rows, its columns and its blocks."""
 
@@ -135,7 +126,6 @@ class Declared(Section):
     """Metrics that a paper tells in its text, to their titles."""
     forms: dict[str, str] = Field({})
     """Metric of the text to the format of ours, where it is no whole number."""
-    margins: Absent[Margins] = ABSENT
     notes: list[str] = Field([])
 
     @property

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from lookalike.exhibits.contrasts import SEEDS, Contrast
 from lookalike.exhibits.style import Look
 
 if TYPE_CHECKING:
@@ -22,46 +21,6 @@ Box = tuple[Number, Number, Number, Number]
 """A part of an image: left, top, right and bottom as shares of width and height."""
 Names = Mapping[str, Mapping[Any, str]]
 """Key column to its values' titles."""
-
-
-@dataclass(frozen=True)
-class Margin:
-    """A contrast of a paper's own method that the front page shows, with what stands around it."""
-
-    contrast: Contrast
-    """Its row, with the wider ends of its intervals."""
-    setting: str
-    """Part of the study, such as ``10 classes``; "" where the data set says it."""
-    metric: str
-    method: str
-    other: str
-    """Titles of the paper's method and of the other one."""
-    interval: str
-    """Name of the interval in words."""
-    levels: tuple[Number, Number]
-    """Numbers of the two methods here."""
-    printed_levels: tuple[Number, Number]
-    """Those in print; NaN where no number is printed."""
-    best: str
-    """Title of our best method."""
-    printed_best: str = ""
-    """Title of the best of all methods that print has, run here or not; "" where it has none or several."""
-    kind: str = ""
-    """What the other one is, such as ``hand-crafted``, where that has to be known."""
-    in_order: tuple[int, int] = (0, 0)
-    """Pairs of methods that come as in print, and all that print has; 0 and 0 without print."""
-    note: str = ""
-    """A sentence that has to be known besides."""
-
-    @property
-    def is_of_too_few(self) -> bool:
-        """Tell whether it is of too few seeds to decide anything."""
-        return any(limit == SEEDS for _, limit in self.contrast.codes)
-
-    @property
-    def rival(self) -> str:
-        """Title of the other method, with what it is."""
-        return f"{self.other} ({self.kind})" if self.kind else self.other
 
 
 @dataclass(frozen=True)
@@ -93,7 +52,6 @@ class Table:
     """Of a table of cells: the key whose values are compared, such as methods; the best of them is bold."""
     best: Mapping[str, Callable[[Iterable[float]], float]] = field(default_factory=dict)
     """Metric of its cells, "" where they have one alone, to ``max`` or ``min``; other metrics have no best."""
-    margins: tuple[Margin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,7 +143,6 @@ class Figure:
     """Panels beside each other; 0: by their number."""
     size: tuple[float, float] | None = None
     """Width and height of a panel in inches; None: the usual ones."""
-    margins: tuple[Margin, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -61,12 +61,6 @@ def swapped(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tup
     return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0] if pairs else None
 
 
-def pairs_in_order(ours: Mapping[str, float], printed: Mapping[str, float]) -> tuple[int, int]:
-    """Count the pairs of methods that come in the printed order, and all pairs; 0 and 0 without print."""
-    n_pairs = len(_pairs(ours, printed))
-    return n_pairs - len(swapped(ours, printed) or ()), n_pairs
-
-
 def _pairs(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return all pairs of methods that have a number here and in print."""
     both = [name for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]

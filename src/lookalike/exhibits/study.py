@@ -337,18 +337,6 @@ class Study(Section):
         """Return printed numbers of the exhibit at hand, with a column for each part of their setting."""
         return with_parts(self.printed_in())
 
-    def mean_setting(self, setting: str) -> str:
-        """Name the rows of results that are the mean over the parts of a setting."""
-        return setting
-
-    def means(self, rows: pd.DataFrame, setting: str, metric: str) -> dict[str, float]:
-        """Return the mean of a metric over repeats, by method."""
-        own = rows[(rows["setting"] == self.mean_setting(setting)) & (rows["metric"] == metric)]
-        # a share stands as the papers print it, in percent
-        values = own["value"].where(own["unit"] != "fraction", 100 * own["value"])
-        means = values.groupby(own["method"], sort=False).mean().dropna()
-        return {str(method): float(value) for method, value in means.items()}
-
     def contrasted_by(self, rows: Iterable[Contrast]) -> None:
         """Keep contrasts, which its exhibits show."""
         vars(self).pop("contrasts", None)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.declared import Declared, Layout, Margins, chosen, keyed, values_of
-from lookalike.exhibits.margins import margin
-from lookalike.exhibits.model import Margin, Table
+from lookalike.exhibits.declared import Declared, Layout, chosen, keyed, values_of
+from lookalike.exhibits.model import Table
 from lookalike.exhibits.printed import (
     MISSING,
     STAR,
@@ -63,7 +62,6 @@ def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
         below=below,
         compared="method" if layout.best else "",
         best=best,
-        margins=tuple(margins_of(declared.margins, declared, study)) if declared.margins is not None else (),
     )
 
 
@@ -227,21 +225,6 @@ def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mappin
     ratios = ratios[ratios["value"].notna().groupby([ratios[layout.blocks], ratios["ratio"]]).transform("any")]
     ratios = ratios.assign(ours_cell=ratios["value"].map(times_over))
     return Table(ratios, ("ratio",), layout.columns, layout.blocks, titles=heads, heading="Ratios of these numbers")
-
-
-def margins_of(about: Margins, declared: Declared, study: Study) -> Iterator[Margin]:
-    """Yield the differences of a table that the front page shows, ours beside print."""
-    compared = study.methods_named(declared.shows)
-    for setting in study.settings_of(declared):
-        for metric, name in about.metrics.items():
-            ours, printed = (study.means(rows, setting, metric) for rows in (study.results, study.printed_results()))
-            # a variant that another exhibit shows is no rival here
-            ours = {method: level for method, level in ours.items() if method in compared}
-            for first, second in about.pairs:
-                rows = study.contrasts.intervals(setting, metric, first, second)
-                if rows and {first, second} <= ours.keys() and not math.isnan(rows[0].mean):
-                    title = study.part_title(setting) if setting else ""
-                    yield margin(study, rows, ours, printed, setting=title, metric=name, interval=about.interval)
 
 
 def numbers_in_text(declared: Declared, study: Study) -> Table:

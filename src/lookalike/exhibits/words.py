@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lookalike.exhibits.claims import Claim, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
@@ -22,7 +23,6 @@ from lookalike.exhibits.contrasts import (
     Contrast,
     Unit,
 )
-from lookalike.exhibits.model import Margin
 from lookalike.exhibits.printed import p_value, significant
 from lookalike.exhibits.statuses import Outcome
 
@@ -179,6 +179,29 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def differences(verdict: Verdict, study: Study) -> list[dict[str, Any]]:
+    """Return each difference behind a verdict, with the widest of its intervals and the paper's, as pages show it."""
+    found = []
+    for key, group in groupby(verdict.rows, lambda row: row.key):
+        rows = list(group)
+        # of precision at k the first is the average over k
+        row, low, high = _widest(rows[:1] if key[1] == "p@k" else rows)
+        if row.second and not math.isnan(row.mean):
+            numbers = {"mean": row.mean, "low": low, "high": high, "printed": row.printed}
+            found.append(
+                {
+                    "key": key,
+                    "setting": study.part_title(row.setting) if row.setting else "",
+                    "names": f"{study.title_of(row.first)} − {study.title_of(row.second)}, {metric_words(row.metric)}",
+                    "here": gap([replace(row, low=low, high=high)], has_unit=False),
+                    "paper": NO_NUMBER if math.isnan(row.printed) else f"{'+' * (row.printed > 0)}{_printed(row)}",
+                    "unit": row.unit,
+                    **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
+                }
+            )
+    return found
+
+
 def tried_on(verdict: Verdict, study: Study) -> tuple[str, str]:
     """Name the parts that a claim was tried on, and those of its own that it was not; "" where it is about one."""
     settings = dict.fromkeys((*verdict.scope.settings, *verdict.scope.absent))
@@ -246,70 +269,6 @@ def not_run_words(claim: Claim, study: Study) -> str:
     groups = zip(names, methods_of(claim, study), strict=False)
     missing = [name for name, methods in groups if not any(map(study.was_run, methods))]
     return f"{' and '.join(map(study.title_of, missing))} not run." if missing else "None of its parts was run."
-
-
-def signed(value: float, unit: Unit = "points") -> str:
-    """Write a difference with its sign, such as ``+2.9`` or ``−84``; a dash where there is none."""
-    return NO_NUMBER if math.isnan(value) else amount(value, unit)
-
-
-def printed_words(margin: Margin) -> str:
-    """Return the printed difference with its sign: ``+4``; a dash where none is printed."""
-    row = margin.contrast
-    if math.isnan(row.printed):
-        return NO_NUMBER
-    text = _printed(row)
-    return f"+{text}" if row.printed > 0 and not text.startswith("0") else text
-
-
-def interval_words(margin: Margin) -> tuple[str, str]:
-    """Write ``+2.9`` and ``[+1.0, +4.4]``, which is "" where there is none."""
-    row = margin.contrast
-    gap, low, high = (signed(value, row.unit) for value in (row.mean, row.low, row.high))
-    return gap, "" if NO_NUMBER in (low, high) else f"[{low}, {high}]"
-
-
-def margin_words(margin: Margin) -> str:
-    """Say a margin as `difference_words` does, and whether it is of too few seeds to decide."""
-    row = margin.contrast
-    printed = "" if math.isnan(row.printed) else _printed(row)
-    said = difference_words(margin.method, margin.rival, margin.metric, row, row.low, row.high, printed)
-    return f"{said}, of too few seeds to decide" if margin.is_of_too_few else said
-
-
-def unlike_print(margins: Iterable[Margin]) -> str:
-    """Say which differences in points have the printed one outside of their intervals; "" where none has."""
-    in_points = [(margin, margin.contrast) for margin in margins if margin.contrast.unit == "points"]
-    apart: dict[str, list[Margin]] = {"Unlike": [], "Smaller than": [], "Larger than": []}
-    for margin, row in in_points:
-        # a comparison with NaN is false
-        if row.printed < row.low or row.high < row.printed:
-            is_smaller = abs(row.mean) < abs(row.printed)
-            how = "Unlike" if row.mean * row.printed < 0 else "Smaller than" if is_smaller else "Larger than"
-            apart[how].append(margin)
-    return " ".join(f"{how} in print: {'; '.join(map(margin_words, there))}." for how, there in apart.items() if there)
-
-
-def margin_sentences(margin: Margin) -> list[str]:
-    """Say which method is best, as in the paper or not, and how many pairs come in its order; a sentence each.
-
-    It names the interval of a difference and no verdict: claims alone have verdicts. Of too few seeds it says
-    that alone.
-    """
-    if margin.is_of_too_few:
-        return [f"{margin.method} had too few seeds to say which method is best."]
-    best, row, first = f"{margin.best} has the highest {margin.metric}", margin.contrast, margin.printed_best
-    if first:
-        best += ", as in the paper" if first == margin.best else f" (in the paper {first} has it)"
-    if margin.best in (margin.method, margin.other):
-        # a third method may come between them, so the interval is told of the other one alone
-        turn, second = (1, margin.other) if margin.best == margin.method else (-1, margin.method)
-        low, high = (signed(end, row.unit) for end in sorted((turn * row.low, turn * row.high)))
-        interval = "has no interval" if NO_NUMBER in (low, high) else f"is {low} to {high} {row.unit} (95% interval)"
-        best += f"; its lead over {second} {interval}"
-    n_same, n_pairs = margin.in_order
-    order = f"{n_same} of the {n_pairs} pairs of methods that both have come in the paper's order."
-    return [f"{best}.", *[order] * bool(n_pairs)]
 
 
 def predicate_words(claim: Claim) -> str:

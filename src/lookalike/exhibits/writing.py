@@ -13,7 +13,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json, write_table, write_text
 from lookalike.exhibits.drawing import save
-from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Margin, Panel, Table
+from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Table
 from lookalike.exhibits.printed import CELLS
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.sheets import Sheet, latex, markdown, sheets_of
@@ -62,7 +62,6 @@ class Sidecar:
     """Column of the CSV to the names of its values for readers, such as methods."""
     size: str = ""
     """Counts of the data set: ``1,080 images of 12 classes``."""
-    margins: tuple[Margin, ...] = ()
     undecided: str = ""
     """A sentence on what leaves open how its methods compare; "" where nothing does."""
 
@@ -87,7 +86,6 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     caption = exhibit.caption, study.data_sentence(drawn)
     written = drawn if drawn is not None else _nothing(exhibit)
     _write(written, exhibit, study, folder, " ".join(caption), problem)
-    margins = getattr(drawn, "margins", ())
     about = {name: getattr(exhibit, name) for name in ("id", "paper", "name", "label", "title", "kind", "study")}
     sidecar = Sidecar(
         **about,
@@ -107,8 +105,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
         size="" if drawn is None else study.size,
-        margins=margins,
-        undecided=study.undecided if margins else "",
+        undecided=study.undecided if isinstance(drawn, Table) else "",
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar

@@ -18,7 +18,7 @@ FURTHER = {
     "decided_by": "Rule",
     "p": "p of the verdict by itself",
     "p_adjusted": "p adjusted over the primary claims of the paper (Holm)",
-    "seen": "ValidationRows before it became primary",
+    "seen": "Seen before it became primary",
     "data": "Data",
 }
 """Columns of claims that tell more than the verdict, and what they are called."""
@@ -30,7 +30,8 @@ def claims_of(results: Results) -> list[Claim]:
     """Return the claims paper by paper, primary ones first, the same claim on several data sets one below the other.
 
     Besides its columns a row has ``page`` and ``paper_title`` of its paper, ``scope`` (on which parts it was tried),
-    ``facts`` (terms with texts), ``anchor``, and ``exhibits``: labels and addresses of those that show its numbers.
+    ``differences`` (of `lookalike.exhibits.words.differences`), ``facts`` (terms with texts), ``anchor``, and
+    ``exhibits``: labels and addresses of those that show its numbers.
     """
     found = {(exhibit.dataset, exhibit.id): exhibit for exhibit in results.exhibits()}
     papers, order = list(PAPERS), list(dict.fromkeys(row["id"] for row in results.claims))
@@ -43,6 +44,7 @@ def claims_of(results: Results) -> list[Claim]:
                 "verdict": Outcome(row["verdict"]),
                 "scope": words.scope_words(row["verdict"], row["tried"], row["untried"]),
                 "further": json.loads(row["further"]),
+                "differences": json.loads(row["rows"]),
                 "facts": [(term, _told(row, column)) for column, term in FURTHER.items() if row[column]],
                 "page": page_of(row["paper"]),
                 "paper_title": PAPERS[row["paper"]].title,

@@ -1,26 +1,21 @@
-"""Summaries of runs that are kept: README and front page name their main numbers beside those at hand."""
+"""Summaries of runs that are kept, which the documentation shows."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Collection, Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from lookalike.core.files import PathLike, read_json
-from lookalike.exhibits import words
-from lookalike.exhibits.contrasts import Contrast
-from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import PAPERS
-from lookalike.report.front import KINDS
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Dataset
-from lookalike.studies.rooms import all_exhibits
 
 
-def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, object]:
-    """Sum up a finished run from ``results/{dataset}`` and its jobs' records; this is the machine that it ran on."""
+def run_summary(
+    dataset: Dataset, folder: Path, jobs: Jobs, command: str, claims: Iterable[Mapping[str, str]]
+) -> dict[str, object]:
+    """Sum up a finished run: its records and verdicts, and the machine, which is this one."""
     jobs = jobs.jobs_of([dataset.id])
     drawn = [exhibit for exhibit in dataset.exhibits if exhibit.was_drawn]
     return {
@@ -39,9 +34,7 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
         "rules": jobs.by_rule().round(3).to_dict("records"),
         "headline": dataset.headline,
-        "notes": next(([*exhibit.notes] for exhibit in drawn if exhibit.notes), []),
-        "undecided": next((exhibit.undecided for exhibit in drawn if exhibit.undecided), ""),
-        "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],
+        "differences": differences_of(claims),
     }
 
 
@@ -50,48 +43,12 @@ def _megabytes(path: Path) -> float:
     return round(sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()) / 1e6, 3)
 
 
-class KeptRun(NamedTuple):
-    """What README and front page say of a kept run."""
-
-    dataset: str
-    title: str
-    about: str
-    """Kind of data, and its size."""
-    sentences: list[str]
-    """Its main numbers."""
-
-
-def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptRun]:
-    """Return the kept runs on photographs of data sets that are not at hand."""
-    summaries = map(read_json, files)
-    others = [summary for summary in summaries if not summary["synthetic"] and summary["dataset"] not in at_hand]
-    return [
-        KeptRun(
-            summary["dataset"],
-            words.sentence(summary["title"]).rstrip("."),
-            "; ".join(filter(None, (KINDS[summary["synthetic"]], summary["size"]))),
-            # without two methods side by side, what an exhibit's last note says
-            [*(_gaps(summary["margins"]) or summary.get("notes", [])[-1:]), *filter(None, [summary.get("undecided")])],
-        )
-        for summary in others
-    ]
-
-
-def margin_of(kept: dict[str, Any]) -> Margin:
-    """Return a margin as a summary keeps it."""
-    fields = {key: value for key, value in kept.items() if key != "exhibit"}
-    return Margin(**fields | {"contrast": Contrast(**kept["contrast"])})
-
-
-def _gaps(margins: list[dict[str, Any]]) -> list[str]:
-    """Say the first gap of each exhibit of a paper and setting, each gap once: a draft has those of its paper."""
-    gaps: dict[tuple[str, str], str] = {}
-    known: set[tuple[str, ...]] = set()
-    for kept in margins:
-        margin, (paper, _, _) = margin_of(kept), kept["exhibit"].partition("/")
-        if paper in PAPERS and margin.contrast.key not in known:
-            parts = (PAPERS[paper].title, all_exhibits()[kept["exhibit"]].label, margin.setting)
-            place = ", ".join(filter(None, parts))
-            gaps.setdefault((kept["exhibit"], margin.setting), f"{place}: {words.margin_words(margin)}.")
-        known.add(margin.contrast.key)
-    return list(gaps.values())
+def differences_of(claims: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Return the differences behind primary claims as a table shows them, each once: a draft has those of its paper."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for claim in (claim for claim in claims if claim["primary"]):
+        place = f"{PAPERS[claim['paper']].short}, {claim['place']}"
+        for row in json.loads(claim["rows"]):
+            about = {"place": place, "names": ": ".join(filter(None, (row["setting"], row["names"])))}
+            found.setdefault(tuple(row["key"]), about | {name: row[name] for name in ("here", "paper")})
+    return list(found.values())

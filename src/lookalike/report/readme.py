@@ -14,54 +14,46 @@ from lookalike.exhibits.neighbours import RANDOM, gallery_of, pictured
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import paper_style
 from lookalike.report import front
+from lookalike.report.claims import claims_of
 
 if TYPE_CHECKING:
-    from lookalike.report.kept import KeptRun
+    from lookalike.report.claims import Claim
     from lookalike.report.results import Results, ShownExhibit
 
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
-N_QUERIES = 3
+N_QUERIES, N_CLAIMS = 3, 2
+"""Queries of the picture, and claims of each paper in the table."""
 ALL_VERDICTS = "`results/claims.md` has each with the run that decides it, and p adjusted over those of a paper (Holm)."
 
 
-def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) -> str:
-    """Return the margins of a run as Markdown: a table, sentences on each data set, what made them, longer runs."""
-    main = front.main_rows(results)
-    if not main:
+def readme_numbers(results: Results, origin: str) -> str:
+    """Return a run's numbers as Markdown: the first primary claims of each paper, how many hold, and what made them."""
+    if not any(dataset.headline for dataset in results.datasets):
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
-    cells = [
-        (
-            f"{PAPERS[row.exhibit.paper].title}, {row.exhibit.label}",
-            row.place,
-            f"{margin.method} − {margin.rival}, {margin.metric}",
-            " ".join(filter(None, words.interval_words(margin))),
-            words.printed_words(margin),
-        )
-        for row, margin in front.gaps_in_points(results)
-    ]
-    heads = ("Exhibit", "Data", "Difference", "Here", "Paper")
-    lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
-    parts = [_paragraph(results, row) for row in main]
+    claims = claims_of(results)
+    heads = ("The paper says", "Run here on", "Here", "Paper", "")
+    lines = [f"| {' | '.join(line)} |" for line in (heads, ("---",) * len(heads), *map(_cells, _first(claims)))]
     note = (
-        "Differences are in percentage points, taken before rounding, with 95% intervals in brackets. A dash: the "
-        "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
-        "S-TG and S-DA are the two algorithms of SOML."
+        "Differences in percentage points of mean average precision (mAP), with 95% intervals in brackets. A dash: the "
+        "paper prints no such number. S-TG and S-DA are the two algorithms of SOML."
     )
-    verdicts = [" ".join((words.counts_words(results.claims), ALL_VERDICTS))] if results.claims else []
-    verdicts += [front.synthetic_words(results)] if front.synthetic_words(results) else []
-    longer = [f"- **{run.title}** ({run.about}). {' '.join(run.sentences)}" for run in kept]
-    more = ["**Longer runs**, whose [summaries are kept](docs/reference/runs.md):", "\n".join(longer)] if longer else []
-    return "\n\n".join(("\n".join(lines), note, *parts, *verdicts, f"Made by {origin}.", *more)) + "\n"
+    verdicts = " ".join((words.counts_words(results.claims), ALL_VERDICTS)) if claims else ""
+    parts = [verdicts, front.synthetic_words(results), f"Made by {origin}."]
+    return "\n\n".join(("\n".join(lines), note, *filter(None, parts))) + "\n"
 
 
-def _paragraph(results: Results, row: front.Row) -> str:
-    """Say of a data set what it is, how well the paper's method does on it, and what leaves that open."""
-    exhibit, title = row.exhibit, row.exhibit.dataset_title
-    about = "; ".join(filter(None, (front.KINDS[exhibit.synthetic], exhibit.size, row.first.setting)))
-    order = " ".join(words.margin_sentences(row.first)[1:])
-    sentences = (front.result_words(row), order, front.minimum_words(results, row), exhibit.undecided)
-    text = " ".join(filter(None, sentences))
-    return f"**{title[0].upper()}{title[1:]}** ({about}). {text}"
+def _first(claims: Iterable[Claim]) -> list[Claim]:
+    """Return the first primary claims of each paper that were run and stand on a difference."""
+    run = [claim for claim in claims if claim["primary"] and claim["differences"]]
+    return [claim for paper in PAPERS for claim in [claim for claim in run if claim["paper"] == paper][:N_CLAIMS]]
+
+
+def _cells(claim: Claim) -> tuple[str, ...]:
+    """Return the line of a claim: its sentence, its data, the difference that decided it, and the verdict."""
+    row = claim["differences"][0]
+    where = f"{claim['claim']} ({PAPERS[claim['paper']].short})"
+    names = row["names"].removesuffix(", mAP")
+    return where, front.place_of(claim, row), f"{names}: {row['here']}", row["paper"], claim["verdict"]
 
 
 def write_readme_picture(gallery: ShownExhibit, path: PathLike) -> None:

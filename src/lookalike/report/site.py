@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import resources
@@ -26,7 +26,6 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import State
 from lookalike.report import SNAKEMAKE, claims, front, pages, pictures, provenance, tables
 from lookalike.report.gallery import CLASSES, galleries_of
-from lookalike.report.kept import kept_runs
 from lookalike.report.ledger import COLUMNS as LEDGER
 from lookalike.report.ledger import by_place
 from lookalike.report.provenance import Jobs
@@ -62,7 +61,6 @@ def write_report(
     output_folder: PathLike,
     *,
     configuration: Configuration | None = None,
-    kept: Iterable[PathLike] = (),
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
 
@@ -80,7 +78,7 @@ def write_report(
         site.provenance(),
     ]
     # the first page comes last: where writing stops half-way, what it says is that of the pages that are there
-    texts.insert(0, site.front(kept))
+    texts.insert(0, site.front())
     written = [folder / link.page for link in NAVIGATION]
     for path, text in reversed(list(zip(written, texts, strict=True))):
         write_text(text, path)
@@ -110,7 +108,7 @@ class _Site:
             same_earlier=partial(pages.same_earlier, results=results),
         )
 
-    def front(self, kept: Iterable[PathLike]) -> str:
+    def front(self) -> str:
         """Write what was reproduced, how well, and what went with the papers and against them."""
         results, every = self.results, self.all_claims
         primary = [claim for claim in every if claim["primary"]]
@@ -119,8 +117,7 @@ class _Site:
             heading="Learning image similarity, reproduced",
             primary=primary,
             n_further=len(every) - len(primary),
-            kept=kept_runs(kept, [dataset.id for dataset in results.datasets]),
-            papers={paper: front.rows_of(results, paper) for paper in PAPERS},
+            forest=front.forest(primary),
             sections={paper: pages.sections(results, paper) for paper in PAPERS},
             failed=self.failed,
             terms=tables.terms(),

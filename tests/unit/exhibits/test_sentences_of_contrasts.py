@@ -1,4 +1,4 @@
-"""Sentences of contrasts, margins and verdicts: signs, digits, which side is ahead, and what a claim was tried on."""
+"""Sentences of contrasts and verdicts: signs, digits, which side is ahead, and what a claim was tried on."""
 
 import math
 from dataclasses import replace
@@ -9,7 +9,6 @@ from lookalike.core.fingerprint import imported_modules
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import Scope, Verdict, claims_of
 from lookalike.exhibits.contrasts import Contrast
-from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import ROOMS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.rooms import study_class
@@ -24,10 +23,8 @@ def claim_of(**parts):
     return found
 
 
-def margin(mean, low, high, printed=NAN, unit="points", **more):
-    row = Contrast("ten", "map", "oasis", "lego", mean, low, high, unit=unit, printed=printed)
-    about = {"setting": "", "metric": "mAP", "method": "OASIS", "other": "LEGO", "interval": "", "best": "OASIS"}
-    return Margin(row, levels=(NAN, NAN), printed_levels=(NAN, NAN), **{**about, **more})
+def row(mean, low, high, printed=NAN, unit="points", **more):
+    return Contrast("ten", "map", "oasis", "lego", mean, low, high, unit=unit, printed=printed, **more)
 
 
 @pytest.mark.parametrize(
@@ -47,62 +44,40 @@ def test_amounts_have_a_proper_sign_and_none_at_zero(value, unit, text):
 
 
 def test_a_number_stands_with_the_widest_of_its_intervals():
-    rows = [margin(2.0, *ends).contrast for ends in ((1.0, 3.0), (-1.0, 2.5), (0.5, 4.0))]
+    rows = [row(2.0, *ends) for ends in ((1.0, 3.0), (-1.0, 2.5), (0.5, 4.0))]
     assert words.gap(rows) == "+2.0 points [−1.0, +4.0]"
 
 
-def test_print_has_the_digits_that_are_printed():
-    texts = [words.printed_words(margin(1, 0, 2, printed)) for printed in (4.0, 5.4, -6.000001, NAN)]
-    assert texts == ["+4", "+5.4", "−6", words.NO_NUMBER]
-    assert words.printed_words(margin(1, 0, 2, 4269.0, unit="triplets")) == "+4,269"
+def test_differences_behind_a_verdict_stand_with_their_widest_interval_and_print_in_its_digits():
+    printed = (4.0, 5.4, -6.000001, NAN)
+    rows = [replace(row(1, 0, 2, level), metric=f"metric {place}") for place, level in enumerate(printed)]
+    at_k = [replace(row(3, 2, low), metric="p@k", interval=f"folds, k = {low}") for low in (4, 9)]
+    level = replace(row(1, 0, 2), second="")
+    verdict = Verdict(
+        Outcome.HOLDS, (*rows, replace(rows[-1], low=-1), row(4269, 1, NAN, unit="triplets"), *at_k, level)
+    )
+    found = words.differences(verdict, Parts())
+    assert [entry["paper"] for entry in found] == ["+4", "+5.4", "−6", "–", "–", "–"]
+    assert found[3] == {
+        "key": ("ten", "metric 3", "oasis", "lego"), "setting": "ten classes", "names": "oasis − lego, metric 3",
+        "here": "+1.0 [−1.0, +2.0]", "paper": "–", "unit": "points", "mean": 1, "low": -1, "high": 2, "printed": None,
+    }  # fmt: skip
+    assert (found[4]["here"], found[4]["high"]) == ("+4,269", None)
+    assert found[5]["here"] == "+3.0 [+2.0, +4.0]", "the average over k"
 
 
 def test_a_difference_is_said_in_one_form():
-    said = words.margin_words(margin(1.7, -5.2, 8.7, 6.0))
+    said = words.contrast_words([row(1.7, -5.2, 8.7, 6.0)], str.upper)
     assert said == "OASIS is 1.7 points higher than LEGO in mAP (95% interval −5.2 to 8.7; the paper: 6)"
-    said = words.margin_words(margin(-3.2, -4.0, -2.0, kind="hand-crafted"))
-    assert said == "OASIS is 3.2 points lower than LEGO (hand-crafted) in mAP (95% interval −4.0 to −2.0)"
-    row = Contrast("10", "decline after the peak", "oasis", "often", 3.5, 1.0, 6.0)
-    assert words.contrast_words([row], str) == (
+    decline = Contrast("10", "decline after the peak", "oasis", "often", 3.5, 1.0, 6.0)
+    assert words.contrast_words([decline], str) == (
         "oasis is 3.5 points higher than often in decline after the peak (95% interval 1.0 to 6.0)"
     )
-    level = replace(row, second="", unit="percent", printed=3.0)
+    level = replace(decline, second="", unit="percent", printed=3.0)
     assert words.contrast_words([level], str) == (
         "decline after the peak of oasis: 3.5% (95% interval 1.0% to 6.0%; the paper: 3)"
     )
-    assert words.contrast_words([replace(row, high=math.inf)], str).endswith("in decline after the peak so far")
-
-
-@pytest.mark.parametrize(
-    ("low", "in_print", "best", "first"),
-    [
-        (1.0, "OASIS", "OASIS", "OASIS has the highest mAP, as in the paper; its lead over LEGO"),
-        (1.0, "LEGO", "OASIS", "OASIS has the highest mAP (in the paper LEGO has it); its lead over LEGO"),
-        (-1.0, "OASIS", "OASIS", "OASIS has the highest mAP, as in the paper; its lead over LEGO"),
-        # the first of all that print has counts, and not the other one of the two
-        (1.0, "QPAO", "OASIS", "OASIS has the highest mAP (in the paper QPAO has it); its lead over LEGO"),
-        (1.0, "", "OASIS", "OASIS has the highest mAP; its lead over LEGO"),
-        (
-            -1.0,
-            "OASIS",
-            "LEGO",
-            "LEGO has the highest mAP (in the paper OASIS has it); its lead over OASIS",
-        ),
-    ],
-)
-def test_the_best_method_is_told_beside_the_best_of_all_in_print(low, in_print, best, first):
-    about = {"printed": 4.0, "printed_best": in_print, "best": best, "in_order": (2, 3)}
-    ends = f"{low:+.1f} to +3.0".replace("-", "−") if best == "OASIS" else "−3.0 to +1.0"
-    assert words.margin_sentences(margin(2.0, low, 3.0, **about)) == [
-        f"{first} is {ends} points (95% interval).",
-        "2 of the 3 pairs of methods that both have come in the paper's order.",
-    ]
-    unknown = replace(margin(2.0, NAN, NAN, **about), best="MCML", in_order=(0, 0))
-    assert words.margin_sentences(replace(unknown, best="OASIS"))[0].endswith("LEGO has no interval.")
-    in_paper = f" (in the paper {in_print} has it)" if in_print else ""
-    assert words.margin_sentences(unknown) == [f"MCML has the highest mAP{in_paper}."]
-    limited = replace(unknown, contrast=replace(unknown.contrast, limits="oasis:seeds"))
-    assert words.margin_sentences(limited) == ["OASIS had too few seeds to say which method is best."]
+    assert words.contrast_words([replace(decline, high=math.inf)], str).endswith("in decline after the peak so far")
 
 
 class Parts:
@@ -112,6 +87,8 @@ class Parts:
 
     def setting_title(self, setting):
         return f"{setting} classes"
+
+    part_title = setting_title
 
 
 @pytest.mark.parametrize(
@@ -134,17 +111,6 @@ def test_a_verdict_names_the_parts_that_it_was_tried_on():
     assert words.scope_words("undecided", *sides) == "tried on 10 classes, not on 20 classes"
     assert words.scope_words("holds", "10 classes", "") == "on 10 classes"
     assert words.scope_words("holds", "", "") == ""
-
-
-def test_differences_that_print_lies_outside_of_are_named():
-    rows = margin(5.0, 3.0, 7.0, 10.0), margin(8.9, 5.2, 13.0, 1.1), margin(2.0, 1.0, 3.0, 2.5), margin(2.0, 1.0, 3.0)
-    first, second = (
-        "OASIS is 5.0 points higher than LEGO in mAP (95% interval 3.0 to 7.0; the paper: 10)",
-        "OASIS is 8.9 points higher than LEGO in mAP (95% interval 5.2 to 13.0; the paper: 1.1)",
-    )
-    assert words.unlike_print(rows) == f"Smaller than in print: {first}. Larger than in print: {second}."
-    assert words.unlike_print([margin(5.0, 3.0, 7.0, -10.0)]).startswith("Unlike in print: OASIS is 5.0")
-    assert words.unlike_print([*rows[2:], margin(70, 0, 90, 4269, unit="triplets")]) == ""
 
 
 def test_a_rule_is_said_with_its_bounds():

@@ -28,12 +28,13 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(toys, tmp_path
         write_readme_picture(replace(gallery, entries=gallery.entries[3:]), path)
 
 
-def test_numbers_are_the_margins_and_sentences_on_each_data_set(toys, tmp_path):
+def test_numbers_are_those_behind_the_first_primary_claims_of_each_paper(toys, tmp_path):
     lines = readme_numbers(Results(toys), "a test").splitlines()
-    assert lines[0] == "| Exhibit | Data | Difference | Here | Paper |"
-    assert lines[2] == "| OASIS, JMLR 2010, Table 4 | demo title, ten | OASIS − MCML, mAP | +2.0 [−1.0, +5.0] | −6 |"
-    (sentences,) = (line for line in lines if line.startswith("**"))
-    assert sentences.startswith("**Demo title** (real photographs; 1,234 images; ten). OASIS has the highest mAP (in")
+    assert lines[0] == "| The paper says | Run here on | Here | Paper |  |"
+    assert lines[2:4] == [
+        "| OASIS is best. (JMLR 2010) | demo title, ten | OASIS − MCML: +5.5 [+4.5, +6.5] | +6 | holds |",
+        "",
+    ], "a further claim, and one that was not run, have no line"
     assert lines[-5].startswith("The papers' 2 primary claims: holds 1, does not hold 0, undecided 0, not run 1.")
     assert lines[-3] == "Made by code, to show that the methods run: websim_demo title and demo_triplets title."
     assert lines[-1] == "Made by a test."

@@ -1,19 +1,15 @@
 """What lies in a folder of results, whole, half made or broken."""
 
-import json
 import shutil
 
 import pytest
-from made_report import DEEP, DRAFT, JMLR, NOT_RUN, edit_sidecar
+from made_report import CLAIMS, DEEP, DIFFERENCES, DRAFT, JMLR, NOT_RUN, edit_sidecar
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import write_json
 from lookalike.exhibits.statuses import State
-from lookalike.report.kept import kept_runs, run_summary
-from lookalike.report.provenance import Jobs, read_jobs
-from lookalike.report.readme import readme_numbers
+from lookalike.report.kept import run_summary
+from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
-from lookalike.report.site import write_report
 
 
 def names(results, **chosen):
@@ -126,31 +122,12 @@ def test_results_are_found_by_the_variable_then_here_then_beside(folder, tmp_pat
 
 
 def test_a_run_is_summed_up_in_one_file(toys):
-    kept = run_summary(Results(toys)["demo"], toys / "demo", read_jobs(toys.parent / "logs"), "make demo")
+    jobs = read_jobs(toys.parent / "logs")
+    kept = run_summary(Results(toys)["demo"], toys / "demo", jobs, "make demo", CLAIMS)
     assert (kept["dataset"], kept["synthetic"], kept["headline"]) == ("demo", False, "mAP 41 %")
     assert (kept["commits"], kept["processors"], kept["date"]) == (["aaaa"], ["a processor"], "2026-01-01")
     assert [kept["rules"][0][column] for column in ("rule", "cpu_seconds")] == ["learn_lego", 6.0]
     assert set(kept["stored_megabytes"]) == {"exhibits", "images"}
-    first = json.loads(json.dumps(kept))["margins"][0]
-    assert (first["exhibit"], first["other"]) == (f"{JMLR}/table4", "MCML")
-
-
-def test_a_kept_run_stands_on_readme_and_front_page_until_its_data_set_is_at_hand(toys, tmp_path):
-    kept = run_summary(Results(toys)["demo"], toys / "demo", read_jobs(toys.parent / "logs"), "make demo")
-    (tmp_path / "runs").mkdir()
-    for name, changed in {"long": {}, "noted": {"margins": [], "notes": ["A note."], "undecided": "Open."}}.items():
-        write_json(kept | {"dataset": name, "title": f"{name} run"} | changed, tmp_path / "runs" / f"{name}.json")
-    files = sorted((tmp_path / "runs").glob("*.json"))
-    long, noted = kept_runs(files, at_hand=["demo"])
-    gap = "OASIS is 2.0 points higher than MCML in mAP (95% interval −1.0 to 5.0; the paper: −6)."
-    assert long.sentences[0] == f"OASIS, JMLR 2010, Table 4, ten: {gap}"
-    assert noted.sentences == ["A note.", "Open."]
-    assert kept_runs(files, at_hand=["long"]) == [noted]
-    write_json(kept | {"dataset": "made", "synthetic": True}, tmp_path / "runs" / "made.json")
-    assert len(kept_runs((tmp_path / "runs").glob("*.json"), at_hand=[])) == 2, "what code makes is not named"
-    line = f"- **Long run** (real photographs; 1,234 images). {' '.join(long.sentences)}"
-    assert line in readme_numbers(Results(toys), "a test", [long, noted]).splitlines()
-    write_report(Results(toys), Jobs(), tmp_path / "report", kept=files)
-    front = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    assert "<b>Long run</b>" in front
-    assert gap in front
+    place = "JMLR 2010, section 5, Table 4"
+    shown = ({name: row[name] for name in ("names", "here", "paper")} for row in DIFFERENCES)
+    assert kept["differences"] == [row | {"place": place, "names": f"ten: {row['names']}"} for row in shown]

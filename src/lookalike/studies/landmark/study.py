@@ -108,10 +108,6 @@ class LandmarkStudy(LandmarkSettings):
         given = rows[rows["landmark"] == MEAN]
         return given if len(given) else means.assign(landmark=MEAN, spread=float("nan"))
 
-    def mean_setting(self, setting: str) -> str:
-        """Name the rows of results that are means over landmarks."""
-        return f"{setting};landmark={MEAN}"
-
     def follows_protocol(self) -> bool:
         """Tell whether metrics are learned from as many images as in the paper, for which its constants were set."""
         return not self._other_sizes()
