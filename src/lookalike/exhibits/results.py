@@ -24,7 +24,9 @@ COLUMN_TYPES = MappingProxyType(
 """``setting`` is what the papers' tables have a block of (``classes=10``, ``codebook=10k``), ``repeat`` the fold, draw,
 seed or landmark, and ``x`` what a curve runs along, NaN elsewhere."""
 TIMED_OUT, UNFINISHED = "timed out", "unfinished"
-"""Metrics of a fit: 1 where it ran into its time limit and has no result, and where it reached its limit of steps."""
+LAST_STEP, GRID_END = "chose the last step", "chose an end of its grid"
+"""Metrics of a fit, 1 or 0: it ran into its time limit and has no result; it reached its limit of steps; the last
+traced step was chosen; an end of a grid was chosen."""
 
 
 def results_frame(rows: pd.DataFrame | Iterable[Mapping[str, object]]) -> pd.DataFrame:

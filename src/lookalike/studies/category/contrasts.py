@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.contrasts import LIMITED, Contrast, over_folds
+from lookalike.exhibits.results import LAST_STEP
 from lookalike.ranking.comparison import average_precisions, class_jackknife, compare_methods, holm
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.results import (
     DECLINE,
     FEW_IMAGES,
-    LAST_STEP,
     OF_RANKERS,
     PEAK,
     SINGLE,
@@ -116,7 +116,7 @@ def image_by_image(study: CategoryStudy) -> dict[tuple[str, str, str], dict[str,
     return {
         (subset, *pair): row
         for (subset, *pair), row in keyed.items()
-        if not {(subset, method) for method in pair} & set(study.not_converged)
+        if not any(study.limits.has_lost(subset, method) for method in pair)
     }
 
 
@@ -166,7 +166,7 @@ def precisions_at_k(study: CategoryStudy, subset: Subset) -> Iterator[Contrast]:
         row = row_of(study, subset, "p@k", "oasis", method)
         oasis, other = (study.curves(subset.id, name, "p@k") for name in ("oasis", method))
         # it may have ended in some folds; a mean over these would be of the easier ones
-        if oasis.empty or other.empty or {(subset.id, name) for name in ("oasis", method)} & set(study.not_converged):
+        if oasis.empty or other.empty or any(study.limits.has_lost(subset.id, name) for name in ("oasis", method)):
             yield row
             continue
         differences = (oasis - other).T.dropna(axis=0, how="all").dropna(axis=1)

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import Field
 
 from lookalike.core.settings.model import Section
-from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, results_frame
+from lookalike.exhibits.results import GRID_END, LAST_STEP, TIMED_OUT, UNFINISHED, results_frame
 
 PRECISIONS = {1: "p@1", 10: "p@10", 50: "p@50"}
 """Places whose precision the papers' tables have a row of."""
@@ -21,7 +21,6 @@ COMPARED = ("map", *PRECISIONS.values())
 EQUAL = {metric: f"{metric}, equal" for metric in COMPARED}
 """Metric to its name where methods choose with equal settings."""
 TRACED, TRACED_TRAINING, RANKERS = "traced_map", "traced_train_map", "ranker_map"
-LAST_STEP, GRID_END = "chose the last step", "chose an end of its grid"
 VALIDATION_STOP, STEPS, CLASSES, CHANCE = "validation stop", "steps", "classes", "chance"
 DECLINE, PEAK = "decline after the peak", "map at the peak"
 OF_RANKERS, SPREAD_OF_RANKERS, SINGLE = "map of rankers", "standard deviation of rankers", "single"

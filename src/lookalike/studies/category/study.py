@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -14,14 +15,14 @@ from lookalike.core.files import read_table
 from lookalike.core.settings.model import plain
 from lookalike.data.subsets import class_labels, half_of
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NOT_RUN, STEPS, TIME
-from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED_FIT
+from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME
+from lookalike.exhibits.limits import Limits
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
-from lookalike.exhibits.results import TIMED_OUT, UNFINISHED
+from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.style import title_of
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.studies.category.results import CLASSES, EQUAL, GRID_END, LAST_STEP, OF_RANKERS, SHARE, TRACED
+from lookalike.studies.category.results import CLASSES, EQUAL, OF_RANKERS, SHARE, TRACED
 from lookalike.studies.category.section import CategorySection
 from lookalike.studies.category.settings import Halves
 
@@ -45,8 +46,6 @@ PAPER_TIME_LIMIT = 432_000
 """Seconds after which the papers gave a method up (JMLR 5.3.3): what takes longer has no result in print either."""
 PAPER_GRIDS = {"omega": {0.125, 0.25, 0.5}, "regularization": {0.02, 0.08, 0.32}}
 """Values of LMNN and LEGO that the papers chose from (draft section 5.2.2)."""
-LIMITS = {ITERATIONS: UNFINISHED, TIME: TIMED_OUT, STEPS: LAST_STEP, GRID: GRID_END}
-"""Limit of ours to the metric that tells of each fold whether it ended its fit or its choice."""
 PROJECTED = ("projected", "often", "rarely", "end")
 """Names in claims.csv that stand for ways of projecting."""
 
@@ -116,8 +115,8 @@ class CategoryStudy(CategorySection):
 
     def why_absent(self, setting: str, method: str) -> str:
         """Say why a subset has no numbers of a method."""
-        ended = (setting, method) not in self.not_converged
-        return f"{self.title_of(method)} {'was not run here' if ended else 'did not end within its time limit (*)'}"
+        lost = self.limits.has_lost(setting, method)
+        return f"{self.title_of(method)} {'did not end within its time limit (*)' if lost else 'was not run here'}"
 
     def printed_results(self) -> pd.DataFrame:
         """Return the printed numbers that the exhibit at hand shows, under the ids of our subsets and methods."""
@@ -148,7 +147,7 @@ class CategoryStudy(CategorySection):
     def values(self, setting: str, method: str, metric: str = "map") -> pd.Series:
         """Return a number of each repeat, index ``repeat``; none of a method that lost a fit: others are easier."""
         rows = self._rows.get((setting, method, metric))
-        if rows is None or (metric not in LIMITS.values() and (setting, method) in self.not_converged):
+        if rows is None or self.limits.has_lost(setting, method):
             return pd.Series(dtype="float64")
         return rows.set_index("repeat")["value"]
 
@@ -158,17 +157,16 @@ class CategoryStudy(CategorySection):
         return rows.pivot(index="x", columns="repeat", values="value").sort_index()
 
     @cached_property
-    def not_converged(self) -> dict[tuple[str, str], str]:
-        """Subset and method to how many folds have no result, because a fit ran into its time limit."""
-        flags = self.results[self.results["metric"] == TIMED_OUT] if self.has("results") else pd.DataFrame()
-        if flags.empty:
-            return {}
-        lost = flags.groupby(["setting", "method"], sort=False)["value"].agg(["sum", "count"])
-        lost = lost[lost["sum"] > 0]
-        return {
-            (str(setting), str(method)): f"{n:.0f} of {n_folds} folds"
-            for (setting, method), n, n_folds in lost.itertuples()
-        }
+    def limits(self) -> Limits:
+        """Limits that ended its fits; those of the papers are not ours."""
+        return Limits(self.results if self.has("results") else results_frame([]), is_ours=self._is_ours)
+
+    def _is_ours(self, limit: str, setting: str, method: str) -> bool:
+        """Tell whether a limit is not one of the papers: of time, or an end of a grid that has all of theirs."""
+        spec = self.spec(method, setting)
+        is_papers = limit == TIME and (spec.time_limit or 0) >= PAPER_TIME_LIMIT
+        wide = any(set(spec.select.get(name, ())) >= values for name, values in PAPER_GRIDS.items())
+        return not (is_papers or (limit == GRID and wide))
 
     def n_settings(self, method: str) -> int:
         """Count what a fold chooses from: combinations of values, by steps to stop at where these are chosen."""
@@ -217,7 +215,7 @@ class CategoryStudy(CategorySection):
         """``24.1 ± 1.6``, in percent over the folds, or what stands for a missing number."""
         values = 100 * self.values(setting, method)
         if values.empty:
-            return STAR if (setting, method) in self.not_converged else MISSING
+            return STAR if self.limits.has_lost(setting, method) else MISSING
         return plus_minus(values.mean(), values.std(ddof=1), ".1f")
 
     def _left_out(self) -> list[str]:
@@ -248,9 +246,10 @@ class CategoryStudy(CategorySection):
             noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")
         sentences = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
         sentences += self._equal_settings(drawn)
-        parts: dict[str, list[str]] = {}
-        for head, part in self._of_fits(methods):
-            parts.setdefault(head, []).append(part)
+        sentences += self.limits.notes(
+            {method: self.title_of(method) for method in methods}, {subset.id: subset.title for subset in self.parts}
+        )
+        parts = {"Stopped by a rule of ours": [*self._stopped_early(methods)]}
         if any(drawn.frame.get("is_printed", ())) or getattr(drawn, "cells", None) is not None:
             sentences += self._not_in_both()
             parts["Not comparable with the printed numbers"] = self._not_comparable()
@@ -287,27 +286,13 @@ class CategoryStudy(CategorySection):
                 where = [title for title, other in notes.items() if other == note]
                 yield method, note, "" if len(where) == len(notes) else f" on {' and '.join(where)}"
 
-    def _of_fits(self, methods: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield the limits that ended fits: the head of a note, and what it says of a method and a subset."""
-        pairs = [(method, subset) for method in methods for subset in self.parts]
-        for method, subset in pairs:
-            if why := self.not_converged.get((subset.id, method)):
-                head = f"{STAR} marks a fit that did not end within its time limit"
-                yield head, f"{self.title_of(method)} on {subset.title} in {why}"
-        for method, subset in pairs:
+    def _stopped_early(self, methods: Sequence[str]) -> Iterator[str]:
+        """Say at which share of its starting objective MCML stopped, by a rule of ours, on each subset."""
+        for method, subset in product(methods, self.parts):
             shares = self.values(subset.id, method, SHARE)
             if len(shares) and self.spec(method).learner == "MCML" and method not in self.minima:
-                part = f"{self.title_of(method)} at {100 * shares.mean():.0f}% of its starting objective"
-                yield "Stopped by a rule of ours", f"{part} ({subset.title})"
-        heads = {ITERATIONS: "Fits were stopped at the limit of iterations"}
-        heads |= dict.fromkeys((GRID, STEPS), "Chosen at the edge of what was tried")
-        ends = {GRID: " at an end of its grid", STEPS: " at the last traced step"}
-        for limit, head in heads.items():
-            for method, subset in pairs:
-                flags = self.ran_into(limit, method, subset)
-                if flags.sum():
-                    where = f"{ends.get(limit, '')} in {flags.sum():.0f} of {len(flags)} folds ({subset.title})"
-                    yield head, f"{self.title_of(method)}{where}"
+                at = f"{100 * shares.mean():.0f}% of its starting objective"
+                yield f"{self.title_of(method)} at {at} ({subset.title})"
 
     def _not_comparable(self) -> list[str]:
         """The distinct reasons of the subsets, each with their titles unless it holds for all."""
@@ -374,25 +359,9 @@ class CategoryStudy(CategorySection):
     def limits_of(self, setting: str, method: str) -> Iterator[str]:
         """Yield why a method has no number on a subset, and the limits of ours that ended many of its fits there."""
         subset = self.subset_of(setting)
-        if subset is None or method not in self.named_methods():
-            return
-        if method not in subset.methods:
-            yield NOT_RUN
-        if (setting, method) in self.not_converged:
-            yield UNFINISHED_FIT
-        for limit in LIMITS:
-            ended = self.ran_into(limit, method, subset)
-            if ended.sum() >= max(1, LIMITED * len(ended)):
-                yield limit
-
-    def ran_into(self, limit: str, method: str, subset: Subset) -> pd.Series:
-        """Tell of each fold whether a limit of ours ended its fit or its choice; limits of the papers are not ours."""
-        spec = self.spec(method, subset.id) if method in subset.methods else None
-        grids = {} if spec is None else spec.select
-        is_papers = limit == TIME and spec is not None and (spec.time_limit or 0) >= PAPER_TIME_LIMIT
-        # an end of a grid that is the papers', or reaches further
-        is_papers |= limit == GRID and any(set(grids.get(name, ())) >= values for name, values in PAPER_GRIDS.items())
-        return pd.Series(dtype="float64") if is_papers else self.values(subset.id, method, LIMITS[limit])
+        if subset is not None and method in self.named_methods():
+            yield from [NOT_RUN] if method not in subset.methods else []
+            yield from self.limits.codes(setting, method)
 
     def _all_halves(self, halves: Halves) -> Subset:
         n_classes = len(next(iter(self.classes_of_half.values()))) if self.has("manifest") else 0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from itertools import product
 from string import capwords
 
 import pandas as pd
 
-from lookalike.exhibits.contrasts import ITERATIONS, LIMITED, TIME
-from lookalike.exhibits.contrasts import NO_RESULT as UNFINISHED_FIT
+from lookalike.exhibits.limits import Limits
 from lookalike.exhibits.model import Drawn, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
-from lookalike.exhibits.results import TIMED_OUT, UNFINISHED, with_parts
+from lookalike.exhibits.results import with_parts
 from lookalike.studies.landmark.rankings import MAP
 from lookalike.studies.landmark.results import MEAN, codebook_name
 from lookalike.studies.landmark.settings import LandmarkSettings
@@ -132,28 +132,14 @@ class LandmarkStudy(LandmarkSettings):
         )
 
     @cached_property
-    def _flags(self) -> dict[tuple[str, str, str], pd.Series]:
-        """Metric of a limit, codebook and method to whether the limit ended each fit, by landmark."""
-        if "landmark" not in self.results:
-            return {}
-        rows = self.results[self.results["metric"].isin([TIMED_OUT, UNFINISHED]) & (self.results["landmark"] != MEAN)]
-        groups = rows.set_index("landmark").groupby(["metric", "codebook", "method"], sort=False)["value"]
-        return {(str(metric), str(codebook), str(method)): flags for (metric, codebook, method), flags in groups}
-
-    def ended_by(self, metric: str, codebook: str, method: str) -> pd.Series:
-        """Tell of each fit whether a limit ended it, index ``landmark``."""
-        return self._flags.get((metric, codebook, method), pd.Series(dtype="float64"))
+    def limits(self) -> Limits:
+        """Limits that ended its fits, by codebook; means over landmarks are no fits."""
+        return Limits(self.results, lambda name: "" if name.endswith(f"={MEAN}") else name.partition(";")[0])
 
     def limits_of(self, settings: Sequence[str], *methods: str) -> str:
         """Return the limits of ours that ended many fits of some methods, and why one has no number there."""
-        codes = []
-        for method in methods:
-            for codebook in (setting.removeprefix("codebook=") for setting in settings):
-                lost, unfinished = (self.ended_by(metric, codebook, method) for metric in (TIMED_OUT, UNFINISHED))
-                codes += [f"{method}:{UNFINISHED_FIT}"] if lost.any() else []
-                for limit, flags in ((ITERATIONS, unfinished), (TIME, lost)):
-                    if flags.sum() >= max(1, LIMITED * len(flags)):
-                        codes.append(f"{method}:{limit}")
+        pairs = product(methods, settings)
+        codes = [f"{method}:{code}" for method, setting in pairs for code in self.limits.codes(setting, method)]
         return ";".join(dict.fromkeys(codes))
 
     def was_run(self, method: str, setting: str = "") -> bool:
@@ -173,7 +159,7 @@ class LandmarkStudy(LandmarkSettings):
             cells = []
             for codebook in self.codebook_ids:
                 own = select(self.results, codebook=codebook, landmark=MEAN, method=method, metric=MAP)["value"]
-                lost = self.ended_by(TIMED_OUT, codebook, method).any()
+                lost = self.limits.has_lost(f"codebook={codebook}", method)
                 cells.append(STAR if lost else MISSING if own.empty else form(own.mean(), own.std()))
             rows[method] = cells
         columns, n_draws = [f"mAP (%), {self.words_of(name)}" for name in self.codebook_ids], self.learning.draws
@@ -206,28 +192,12 @@ class LandmarkStudy(LandmarkSettings):
         said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
         notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
         notes.append(LEARNED_FROM.format(**dict(self.learning)))
-        for codebook in codebooks:
-            notes += [self._unfinished(codebook, methods), self._timed_out(codebook, methods)]
+        notes += self.limits.notes(
+            {method: self.title_of(method) for method in methods},
+            {f"codebook={name}": self.words_of(name) for name in codebooks},
+        )
         notes += self._unlike_paper(codebooks) if self.paper == PAPER else []
         return [note for note in notes if note]
-
-    def _unfinished(self, codebook: str, methods: Sequence[str]) -> str:
-        """Say in how many fits a learner stopped at its limit of iterations, and not by its own rule."""
-        flags = {method: self.ended_by(UNFINISHED, codebook, method) for method in methods}
-        counts = [f"{self.title_of(m)} in {int(own.sum())} of {len(own)} fits" for m, own in flags.items() if own.any()]
-        return f"Stopped at the limit of iterations: {'; '.join(counts)} ({self.words_of(codebook)})." if counts else ""
-
-    def _timed_out(self, codebook: str, methods: Sequence[str]) -> str:
-        """Explain the ``*`` of ours."""
-        lost = []
-        for method in methods:
-            flags = self.ended_by(TIMED_OUT, codebook, method)
-            names = dict.fromkeys(flags.index[flags > 0])
-            if names:
-                limit = self.spec(method, codebook=self.codebook_ids[codebook]).time_limit
-                where = ", ".join(self.landmark_titles.get(name, name) for name in names)
-                lost.append(f"{self.title_of(method)} on {where} (limit: {limit:g} s)")
-        return f"{STAR}: a fit did not end within its time limit: {'; '.join(lost)}." if lost else ""
 
     def _unlike_paper(self, codebooks: Sequence[str]) -> list[str]:
         """Say how images and constants differ from the paper's."""

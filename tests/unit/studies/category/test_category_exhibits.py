@@ -269,10 +269,10 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     overrides = {"lego": {"note": "at most 10 steps"}, "rca": {"note": "not shown"}}
     toys = whole(f"{JMLR}/table4", subsets={"var10": VAR10 | {"overrides": overrides}, "var20": VAR20})
     notes = toys.notes(EVERY[f"{JMLR}/table4"].draw(toys))
-    assert "* marks a fit that did not end within its time limit: MCML on Var10 in 5 of 5 folds." in notes
+    assert "* marks a fit that did not end within its time limit: MCML in 5 of 5 fits (Var10)." in notes
     assert "LEGO on Var10: at most 10 steps." in notes
-    assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 folds (Var10)." in notes
-    assert "Chosen at the edge of what was tried: OASIS at an end of its grid in 5 of 5 folds (Var10)." in notes
+    assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 fits (Var10)." in notes
+    assert "Chosen at the edge of what was tried: OASIS at an end of its grid in 5 of 5 fits (Var10)." in notes
     assert not any("not shown" in note for note in notes)
 
 
