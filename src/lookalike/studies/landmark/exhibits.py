@@ -10,7 +10,7 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
-from lookalike.studies.landmark import montage
+from lookalike.studies.landmark.gallery import first_results_of
 from lookalike.studies.landmark.rankings import MAP_FULL
 from lookalike.studies.landmark.results import FEATURES
 from lookalike.studies.landmark.settings import LEADING, PAIRS
@@ -76,5 +76,5 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
     when=lambda study: study.compared_methods(),
 )
 def first_results(study: LandmarkStudy) -> Gallery:
-    """What a query finds before learning (TF-IDF) and after it, where learning gains the most and loses the most."""
-    return montage.montage(study)
+    """Whether learning finds more images of a landmark: first results before it (TF-IDF) and after it."""
+    return first_results_of(study)
