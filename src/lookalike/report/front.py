@@ -32,10 +32,10 @@ def synthetic_words(results: Results) -> str:
 
 
 def differences(claims: Iterable[Claim]) -> list[dict[str, Any]]:
-    """Return the differences in points behind primary claims, each once: a paper and its draft share ours."""
+    """Return the difference in points that decided each primary claim, once: a paper and its draft share ours."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for claim in claims:
-        for row in claim["differences"] if claim["primary"] else ():
+        for row in claim["differences"][:1] if claim["primary"] else ():
             if row["unit"] == "points":
                 found.setdefault((claim["dataset"], *row["key"]), {**row, "data": place_of(claim, row)})
     return list(found.values())
@@ -47,7 +47,7 @@ def place_of(claim: Claim, row: dict[str, Any]) -> str:
 
 
 def forest(claims: Iterable[Claim]) -> str:
-    """Draw the differences behind primary claims, ours with their intervals beside the paper's: an address."""
+    """Draw the differences that decided primary claims, ours with their intervals beside the paper's: an address."""
     rows = differences(claims)
     if not rows:
         return ""
