@@ -108,7 +108,7 @@ def test_what_comes_with_the_project_is_made_before_archives_and_no_log_is_simul
     ]
     shutil.rmtree(root.parent)
     assert planned.startswith("some-classes: then, from data/caltech256")
-    assert not {"simulate_log", "train_on_log_websim"} & {rule for rule, *_ in jobs}
+    assert not {"simulate_web", "train_on_log_websim"} & {rule for rule, *_ in jobs}
     priorities = {}
     for rule, wildcards, _, priority in jobs:
         dataset = wildcards.get("dataset") or rule.rpartition("_")[2]

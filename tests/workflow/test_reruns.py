@@ -46,8 +46,7 @@ EDITS = {
         ALL,
         EACH_STUDY,
         # LEGO is in the side study of few images, and features make the relevance that networks learn from
-        "run_fold_demo trace_fold_demo extract_keypoints train_words simulate_log simulate_visterms"
-        " measure_marginals read_triplets",
+        "run_fold_demo trace_fold_demo extract_keypoints train_words simulate_web read_triplets",
     ),
     "contrasts": (
         ["studies/category/contrasts.py", "deep/ranking.py"],
