@@ -143,7 +143,6 @@ FEATURES = f"{RESULTS}/features/{{representation}}"
 LOGS = "logs/{dataset}"
 REPORT = "results/report"
 CLAIMS_TABLE = "results/claims.csv"
-LEDGER = "results/ledger.csv"
 REPORT_FILES = SOURCE / "lookalike" / "report"
 KEPT = RESOURCES / "runs"
 
@@ -199,12 +198,6 @@ def shipped_files(dataset, names):
     """Existing files of a folder of published counts or embeddings; the job says which is missing."""
     folder = Path(SETTINGS.datasets[dataset].path)
     return [str(file) for file in sorted(folder.glob("*")) if file.name in names]
-
-
-def counted_by(dataset):
-    """Id of the representation or codebook that published visterm counts are of, and its settings."""
-    id = CATEGORY[dataset].representation if dataset in CATEGORY else LANDMARK[dataset].codebooks[0]
-    return id, {**SETTINGS.representations, **SETTINGS.codebooks}[id]
 
 
 def wants_words(dataset):

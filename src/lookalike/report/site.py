@@ -63,6 +63,7 @@ def write_report(
     *,
     configuration: Configuration | None = None,
     kept: Iterable[PathLike] = (),
+    ledger: pd.DataFrame | None = None,
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
 
@@ -75,7 +76,7 @@ def write_report(
         *(site.paper(paper) for paper in PAPERS),
         site.beyond(),
         site.claims(),
-        site.ledger(),
+        site.ledger(pd.DataFrame(columns=list(LEDGER)) if ledger is None else ledger),
         site.gallery(),
         site.provenance(),
     ]
@@ -161,10 +162,8 @@ class _Site:
             papers=Counter(claim["paper"] for claim in every),
         )
 
-    def ledger(self) -> str:
+    def ledger(self, rows: pd.DataFrame) -> str:
         """Write every printed number and claim beside ours: of each paper a table a place, and one of its claims."""
-        path = self.results.folder / "ledger.csv"
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=LEDGER)
         papers = {paper: rows[rows["paper"] == paper] for paper in PAPERS if paper in set(rows["paper"])}
         return self.render(
             "ledger.html",
