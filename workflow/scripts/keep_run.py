@@ -9,12 +9,10 @@ with logged(snakemake):
 
     from lookalike.core.files import read_table, write_json, write_table
     from lookalike.report.kept import run_summary
-    from lookalike.report.ledger import numbers_of
     from lookalike.report.provenance import read_jobs
     from lookalike.report.results import Results
 
     dataset, command = Results("results")[snakemake.wildcards.dataset], snakemake.params.command
     folder, jobs = Path("results", dataset.id), read_jobs(Path("logs", dataset.id))
-    summary = run_summary(dataset, folder, jobs, command) | {"numbers": numbers_of(dataset)}
-    write_json(summary, snakemake.output.summary)
+    write_json(run_summary(dataset, folder, jobs, command), snakemake.output.summary)
     write_table(pd.concat(map(read_table, snakemake.input.tested)), snakemake.output.claims)

@@ -18,7 +18,7 @@ FURTHER = {
     "decided_by": "Rule",
     "p": "p of the verdict by itself",
     "p_adjusted": "p adjusted over the primary claims of the paper (Holm)",
-    "seen": "ValidationRows before it became primary",
+    "seen": "Seen before it became primary",
     "data": "Data",
 }
 """Columns of claims that tell more than the verdict, and what they are called."""

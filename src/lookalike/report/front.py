@@ -5,10 +5,8 @@ All numbers are the margins of sidecars, or the evidence of claims: nothing is c
 
 from __future__ import annotations
 
-import base64
 import io
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -23,6 +21,7 @@ from lookalike.exhibits.model import Axis, Figure, Line, Margin, Panel, Series
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
 from lookalike.report.pages import same_earlier
+from lookalike.report.pictures import data_address
 from lookalike.report.results import Results, ShownExhibit
 
 KINDS = {False: "real photographs", True: "synthetic"}
@@ -56,11 +55,11 @@ def rows_of(results: Results, paper: str) -> list[Row]:
     ]
 
 
-def distinct_rows(results: Results) -> list[Row]:
-    """Return the lines on photographs, each margin once: a paper and its draft share ours."""
+def distinct_rows(results: Results, groups: Sequence[str] = ()) -> list[Row]:
+    """Return the lines of papers and groups on photographs, each margin once: a paper and its draft share ours."""
     known: set[tuple[str, ...]] = set()
     rows = []
-    for row in (row for paper in (*PAPERS, *results.groups) for row in rows_of(results, paper)):
+    for row in (row for paper in (*PAPERS, *groups) for row in rows_of(results, paper)):
         keys = {(row.exhibit.dataset, *margin.contrast.key): margin for margin in row.margins}
         margins = tuple(margin for key, margin in keys.items() if key not in known)
         rows += [Row(row.exhibit, margins)] if margins and not row.exhibit.synthetic else []
@@ -68,18 +67,9 @@ def distinct_rows(results: Results) -> list[Row]:
     return rows
 
 
-def main_rows(results: Results) -> list[Row]:
-    """Return the first line of a paper of each data set of photographs that has one."""
-    first: dict[str, Row] = {}
-    for row in distinct_rows(results):
-        if row.exhibit.paper in PAPERS:
-            first.setdefault(row.exhibit.dataset, row)
-    return list(first.values())
-
-
 def gaps_in_points(results: Results) -> list[tuple[Row, Margin]]:
     """Return each gap of a paper that is counted in points, with its line."""
-    rows = [row for row in distinct_rows(results) if row.exhibit.paper in PAPERS]
+    rows = distinct_rows(results)
     return [(row, margin) for row in rows for margin in row.margins if margin.contrast.unit == "points"]
 
 
@@ -135,28 +125,25 @@ def repeated(results: Results, rows: Sequence[Row]) -> dict[str, str]:
 
 def forest(results: Results) -> str:
     """Draw the gaps of all papers that are counted in points, ours with their intervals beside print: an address."""
-    rows = [(row.exhibit, margin) for row, margin in gaps_in_points(results)]
+    rows = gaps_in_points(results)
     if not rows:
         return ""
-    gaps = pd.DataFrame([asdict(margin.contrast) for _, margin in rows])
-    frame = gaps.assign(place=range(len(rows)))
-    series = [
+    frame = pd.DataFrame([asdict(margin.contrast) for _, margin in rows]).assign(place=range(len(rows)))
+    names = [
+        "\n".join((*wrap(row.place, LETTERS), *wrap(f"{gap.method} − {gap.other}, {gap.metric}", LETTERS)))
+        for row, gap in rows
+    ]
+    series = (
         Series("here", {}, "mean", "place", Look(BLUE, "o"), "low", "high", kind="points", sideways=True),
         Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True),
-    ]
-    n_settings = Counter(dataset for dataset, _ in {(exhibit.dataset, margin.setting) for exhibit, margin in rows})
-    ticks = tuple((place, _row_name(*row, n_settings[row[0].dataset] > 1)) for place, row in enumerate(rows))
-    y = Axis("", ticks=ticks, low=-0.6, high=len(rows) - 0.4, reversed=True)
-    panel = Panel("", Axis("Gap in percentage points"), y, tuple(series), (Line("", 0, Look(GREY, ""), upright=True),))
+    )
+    y = Axis("", ticks=tuple(enumerate(names)), low=-0.6, high=len(rows) - 0.4, reversed=True)
+    zero = Line("", 0, Look(GREY, ""), upright=True)
+    panel = Panel("", Axis("Gap in percentage points"), y, series, (zero,))
+    most = 1 + max(name.count("\n") for name in names)
+    size = (7.2, 0.6 + (0.09 + 0.12 * most) * len(rows))
+    file = io.BytesIO()
     with paper_style():
-        most = max(name.count("\n") + 1 for _, name in ticks)
-        canvas = draw(Figure(frame, (panel,), size=(7.2, 0.6 + (0.09 + 0.12 * most) * len(rows))))
-        file = io.BytesIO()
+        canvas = draw(Figure(frame, (panel,), size=size))
         canvas.savefig(file, format="svg", metadata={"Date": None, "Creator": "lookalike"})
-    return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
-
-
-def _row_name(exhibit: ShownExhibit, margin: Margin, has_settings: bool) -> str:
-    """Write ``20 Caltech-256 classes`` above ``OASIS − MCML, mAP``, in lines that leave the chart its room."""
-    where = ", ".join(filter(None, (exhibit.dataset_title, margin.setting * has_settings)))
-    return "\n".join((*wrap(where, LETTERS), *wrap(f"{margin.method} − {margin.other}, {margin.metric}", LETTERS)))
+    return data_address("svg+xml", file.getvalue())

@@ -6,17 +6,22 @@ import os
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from lookalike.core.files import PathLike, read_json
 from lookalike.exhibits import words
-from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.model import Margin
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.front import KINDS
+from lookalike.report.ledger import numbers_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Dataset
 from lookalike.studies.rooms import all_exhibits
+
+margin_of = TypeAdapter(Margin).validate_python
+"""Return a margin as a summary keeps it."""
 
 
 def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dict[str, object]:
@@ -42,6 +47,7 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "notes": next(([*exhibit.notes] for exhibit in drawn if exhibit.notes), []),
         "undecided": next((exhibit.undecided for exhibit in drawn if exhibit.undecided), ""),
         "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],
+        "numbers": numbers_of(dataset),
     }
 
 
@@ -50,37 +56,19 @@ def _megabytes(path: Path) -> float:
     return round(sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()) / 1e6, 3)
 
 
-class KeptRun(NamedTuple):
-    """What README and front page say of a kept run."""
-
-    dataset: str
-    title: str
-    about: str
-    """Kind of data, and its size."""
-    sentences: list[str]
-    """Its main numbers."""
-
-
-def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[KeptRun]:
-    """Return the kept runs on photographs of data sets that are not at hand."""
+def kept_runs(files: Iterable[PathLike], at_hand: Collection[str]) -> list[dict[str, Any]]:
+    """Return the kept runs on photographs of data sets that are not at hand: title, what it is about and sentences."""
     summaries = map(read_json, files)
-    others = [summary for summary in summaries if not summary["synthetic"] and summary["dataset"] not in at_hand]
     return [
-        KeptRun(
-            summary["dataset"],
-            words.sentence(summary["title"]).rstrip("."),
-            "; ".join(filter(None, (KINDS[summary["synthetic"]], summary["size"]))),
+        {
+            "title": words.sentence(run["title"]).rstrip("."),
+            "about": "; ".join(filter(None, (KINDS[run["synthetic"]], run["size"]))),
             # without two methods side by side, what an exhibit's last note says
-            [*(_gaps(summary["margins"]) or summary.get("notes", [])[-1:]), *filter(None, [summary.get("undecided")])],
-        )
-        for summary in others
+            "sentences": [*(_gaps(run["margins"]) or run.get("notes", [])[-1:]), *filter(None, [run.get("undecided")])],
+        }
+        for run in summaries
+        if not run["synthetic"] and run["dataset"] not in at_hand
     ]
-
-
-def margin_of(kept: dict[str, Any]) -> Margin:
-    """Return a margin as a summary keeps it."""
-    fields = {key: value for key, value in kept.items() if key != "exhibit"}
-    return Margin(**fields | {"contrast": Contrast(**kept["contrast"])})
 
 
 def _gaps(margins: list[dict[str, Any]]) -> list[str]:

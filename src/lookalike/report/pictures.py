@@ -55,7 +55,7 @@ def encode(path: Path) -> Picture:
             points = [float(side) for side in size.groups()]
             width, height = (round(PIXELS_A_POINT * side) for side in points)
             titles = "\n".join(POINT.findall(text.decode("utf-8", "replace")))
-            return Picture(_address("svg+xml", text), width, height, titles, "0 0 {:g} {:g}".format(*points))
+            return Picture(data_address("svg+xml", text), width, height, titles, "0 0 {:g} {:g}".format(*points))
     try:
         with Image.open(path) as opened:
             pixels = opened.convert("RGBA")
@@ -70,10 +70,11 @@ def encode(path: Path) -> Picture:
 def _webp(picture: Image, quality: int) -> Picture:
     memory = io.BytesIO()
     picture.save(memory, "WEBP", quality=quality, method=2)
-    return Picture(_address("webp", memory.getvalue()), picture.width, picture.height)
+    return Picture(data_address("webp", memory.getvalue()), picture.width, picture.height)
 
 
-def _address(kind: str, content: bytes) -> str:
+def data_address(kind: str, content: bytes) -> str:
+    """Return content as an address that stands in a page."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing
@@ -16,7 +16,6 @@ from lookalike.exhibits.style import paper_style
 from lookalike.report import front
 
 if TYPE_CHECKING:
-    from lookalike.report.kept import KeptRun
     from lookalike.report.results import Results, ShownExhibit
 
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
@@ -24,9 +23,12 @@ N_QUERIES = 3
 ALL_VERDICTS = "`results/claims.md` has each with the run that decides it, and p adjusted over those of a paper (Holm)."
 
 
-def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) -> str:
+def readme_numbers(results: Results, origin: str, kept: Iterable[Mapping[str, Any]] = ()) -> str:
     """Return the margins of a run as Markdown: a table, sentences on each data set, what made them, longer runs."""
-    main = front.main_rows(results)
+    # the first line of each data set
+    main: dict[str, front.Row] = {}
+    for row in front.distinct_rows(results):
+        main.setdefault(row.exhibit.dataset, row)
     if not main:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
     cells = [
@@ -41,7 +43,7 @@ def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) 
     ]
     heads = ("Exhibit", "Data", "Difference", "Here", "Paper")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---", "---", "---", "---:", "---:"), *cells)]
-    parts = [_paragraph(results, row) for row in main]
+    parts = [_paragraph(results, row) for row in main.values()]
     note = (
         "Differences are in percentage points, taken before rounding, with 95% intervals in brackets. A dash: the "
         "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
@@ -49,7 +51,7 @@ def readme_numbers(results: Results, origin: str, kept: Iterable[KeptRun] = ()) 
     )
     verdicts = [" ".join((words.counts_words(results.claims), ALL_VERDICTS))] if results.claims else []
     verdicts += [front.synthetic_words(results)] if front.synthetic_words(results) else []
-    longer = [f"- **{run.title}** ({run.about}). {' '.join(run.sentences)}" for run in kept]
+    longer = [f"- **{run['title']}** ({run['about']}). {' '.join(run['sentences'])}" for run in kept]
     more = ["**Longer runs**, whose [summaries are kept](docs/reference/runs.md):", "\n".join(longer)] if longer else []
     return "\n\n".join(("\n".join(lines), note, *parts, *verdicts, f"Made by {origin}.", *more)) + "\n"
 

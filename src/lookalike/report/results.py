@@ -50,7 +50,7 @@ class ShownExhibit(Sidecar):
     @property
     def source(self) -> str:
         """Its data set, named as in notebooks."""
-        return _source(self.dataset_title, self.synthetic)
+        return f"{self.dataset_title} (synthetic)" if self.synthetic else self.dataset_title
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -122,11 +122,6 @@ class Dataset:
     """What to do to run it, where no exhibit of it was run; else ""."""
     exhibits: tuple[ShownExhibit, ...] = field(repr=False)
     """In the papers' order."""
-
-    @property
-    def source(self) -> str:
-        """Its name in notebooks."""
-        return _source(self.title, self.synthetic)
 
     @property
     def studies(self) -> list[str]:
@@ -211,10 +206,6 @@ class Results:
         """Return how many exhibits have each state."""
         found = Counter(exhibit.state for exhibit in self.exhibits())
         return {state: found[state] for state in State}
-
-
-def _source(title: str, synthetic: bool) -> str:
-    return f"{title} (synthetic)" if synthetic else title
 
 
 def _sidecars(folder: Path) -> Iterable[Path]:

@@ -143,12 +143,12 @@ def test_a_kept_run_stands_on_readme_and_front_page_until_its_data_set_is_at_han
     files = sorted((tmp_path / "runs").glob("*.json"))
     long, noted = kept_runs(files, at_hand=["demo"])
     gap = "OASIS is 2.0 points higher than MCML in mAP (95% interval −1.0 to 5.0; the paper: −6)."
-    assert long.sentences[0] == f"OASIS, JMLR 2010, Table 4, ten: {gap}"
-    assert noted.sentences == ["A note.", "Open."]
+    assert long["sentences"][0] == f"OASIS, JMLR 2010, Table 4, ten: {gap}"
+    assert noted["sentences"] == ["A note.", "Open."]
     assert kept_runs(files, at_hand=["long"]) == [noted]
     write_json(kept | {"dataset": "made", "synthetic": True}, tmp_path / "runs" / "made.json")
     assert len(kept_runs((tmp_path / "runs").glob("*.json"), at_hand=[])) == 2, "what code makes is not named"
-    line = f"- **Long run** (real photographs; 1,234 images). {' '.join(long.sentences)}"
+    line = f"- **Long run** (real photographs; 1,234 images). {' '.join(long['sentences'])}"
     assert line in readme_numbers(Results(toys), "a test", [long, noted]).splitlines()
     write_report(Results(toys), Jobs(), tmp_path / "report", kept=files)
     front = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")

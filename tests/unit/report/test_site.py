@@ -275,7 +275,7 @@ def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder)
     claim = claims_of(Results(folder))[0]
     assert (claim["evidence"], claim["further"]) == (parts[0], parts[1:])
     assert (claim["page"], claim["anchor"]) == ("jmlr2010.html", "claim-demo-best")
-    assert dict(claim["facts"])["ValidationRows before it became primary"] == "One fold."
+    assert dict(claim["facts"])["Seen before it became primary"] == "One fold."
 
 
 def test_a_primary_claim_that_is_sure_alone_and_not_among_those_of_its_paper_is_undecided(folder):
