@@ -24,9 +24,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import decided, read_claims
+from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.words import NO_NUMBER, interval_words, printed_words
-from lookalike.report.costs import REHEARSED, duration, full_run, full_seconds, read_rows, scaled, seconds_of
+from lookalike.report.costs import REHEARSED, full_run, full_seconds, read_rows, scaled, seconds_of
 from lookalike.report.front import KINDS
 from lookalike.report.kept import margin_of
 from lookalike.report.ledger import ledger
@@ -305,6 +306,11 @@ def _margin(kept: Run) -> tuple[str, ...]:
     same, pairs = margin.in_order
     order = NO_NUMBER if not pairs else "as printed" if same == pairs else f"{same} of {pairs} pairs"
     return where, what, " ".join(interval_words(margin)).strip() + unit, printed_words(margin), margin.best, order
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in words; a dash for none."""
+    return human_time(seconds) if seconds else NO_NUMBER
 
 
 def _kind(run: Run) -> str:

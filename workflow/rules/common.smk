@@ -56,10 +56,11 @@ from lookalike.core.settings.model import plain
 from lookalike.data.archives import load_archives
 from lookalike.data.locate import absent_archives, listing_fingerprint, why_not_obtainable
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
+from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
-from lookalike.report.costs import duration, study_cost
+from lookalike.report.costs import study_cost
 from lookalike.studies import rooms, settings
 from lookalike.studies.embeddings.protocol import NEEDED as EMBEDDING_FILES
 from lookalike.studies.recipes import recipe_module
@@ -421,7 +422,7 @@ def takes(dataset, what=";"):
         return ""
     words = "at least" if cost.is_least else "about"
     alone = " without an accelerator" if dataset in FINEGRAINED else ""
-    return f"{what} {words} {duration(cost.seconds)} on {cores} core{'s' * (cores > 1)}{alone}"
+    return f"{what} {words} {human_time(cost.seconds)} on {cores} core{'s' * (cores > 1)}{alone}"
 
 
 def command_of(wildcards):

@@ -7,13 +7,15 @@ longest chain of jobs that wait for each other. What starts a process, a second 
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pandas as pd
+
+from lookalike.core.files import read_json
 
 REHEARSED = "caltech256"
 """The data set whose study was rehearsed on a stand-in."""
@@ -46,10 +48,10 @@ def study_cost(kept: Path, dataset: str, cores: int, is_done: Callable[[str], bo
     Of the study that was rehearsed, `is_done` tells whether a job is finished, given by its log without a suffix.
     """
     if dataset == REHEARSED:
-        jobs = _read(kept / "full-size" / "rehearsal.json")["jobs"]
+        jobs = read_json(kept / "full-size" / "rehearsal.json")["jobs"]
         tasks = {name: task for name, task in full_run(jobs).items() if not is_done(name)}
         return Cost(full_seconds(tasks, cores), is_least=any(job["fits_at_limit"] for job in jobs.values()))
-    runs = {run["dataset"]: run for run in map(_read, (*kept.glob("*.json"), kept / "full-size" / "measured.json"))}
+    runs = {run["dataset"]: run for run in map(read_json, (*kept.glob("*.json"), kept / "full-size" / "measured.json"))}
     parts = [part for part in read_rows(kept / "full-size" / "parts.csv") if part["study"] == dataset]
     if parts and {part["run"] for part in parts if part["run"]} <= runs.keys():
         return Cost(seconds_of([scaled(part, runs) for part in parts], cores))
@@ -59,15 +61,9 @@ def study_cost(kept: Path, dataset: str, cores: int, is_done: Callable[[str], bo
     return Cost(max(sum(rule["cpu_seconds"] for rule in rules) / cores, *(rule["longest_seconds"] for rule in rules)))
 
 
-def _read(path: Path) -> Run:
-    found: Run = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
 def read_rows(path: Path) -> list[Run]:
     """Return the rows of a CSV file, as text."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def scaled(part: Run, runs: Mapping[str, Run]) -> Run:
@@ -119,13 +115,3 @@ def full_seconds(tasks: Mapping[str, Task], cores: int) -> float:
 
     shared = sum(task.cpu_seconds for task in tasks.values()) / cores
     return max(shared, *map(until_end_of, tasks)) if tasks else 0.0
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time in one unit; a dash for none."""
-    if not seconds:
-        return "–"
-    for length, unit in ((86400 * 2, "days"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{seconds / (86400 if unit == 'days' else length):,.1f} {unit}"
-    return f"{seconds:.0f} s"

@@ -46,16 +46,6 @@ class Query(NamedTuple):
     entry: Entry
     thumbnail: Thumbnail
 
-    @property
-    def box(self) -> tuple[float, ...]:
-        """The part that asks: left, top, width and height in pixels of the thumbnail; empty for a whole image."""
-        if self.entry.box is None:
-            return ()
-        left, top, right, bottom = self.entry.box
-        width, height = self.thumbnail.picture.width, self.thumbnail.picture.height
-        lengths = (width * left, height * top, width * (right - left), height * (bottom - top))
-        return tuple(round(length, 1) for length in lengths)
-
 
 class QueryGallery(NamedTuple):
     """The queries of one exhibit."""

@@ -43,7 +43,7 @@ def run_summary(dataset: Dataset, folder: Path, jobs: Jobs, command: str) -> dic
         "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
         "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
         "rules": jobs.by_rule().round(3).to_dict("records"),
-        "headline": dataset.headline,
+        "headline": (folder / "exhibits" / "headline.txt").read_text(encoding="utf-8").strip("\n"),
         "notes": next(([*exhibit.notes] for exhibit in drawn if exhibit.notes), []),
         "undecided": next((exhibit.undecided for exhibit in drawn if exhibit.undecided), ""),
         "margins": [asdict(margin) | {"exhibit": exhibit.id} for exhibit in drawn for margin in exhibit.margins],

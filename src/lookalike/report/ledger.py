@@ -14,7 +14,7 @@ import pandas as pd
 
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.results import Dataset, Results
-from lookalike.report.tables import Grid, frame_grid, text_of
+from lookalike.report.tables import text_of
 from lookalike.studies.rooms import all_exhibits
 
 COLUMNS = ("paper", "place", "what", "printed", "demo", "longest", "run", "draws", "change")
@@ -91,21 +91,6 @@ def claim_rows(
             row |= {side: claim["verdict"]} | ({"run": claim["title"]} if side == "longest" else {})
             row.setdefault("draws", claim["data"])
     return list(rows.values())
-
-
-def by_place(rows: pd.DataFrame, name: str) -> list[tuple[str, list[str], Grid]]:
-    """Return the tables of a paper: of each place with numbers its title, notes and numbers, and last its claims."""
-    found: list[tuple[str, list[str], Grid]] = []
-    has_number = rows["printed"] != ""
-    for place, own in rows[has_number].groupby("place", sort=False):
-        notes = [f"Over: {' '.join(own['draws'].unique())}", f"What would change it: {own['change'].iloc[0]}."]
-        numbers = own[["what", "printed", "demo", "longest", "run"]]
-        found.append((str(place), notes, frame_grid(numbers, str(place), f"{name}-{len(found)}", limit=len(own))))
-    others = rows.loc[~has_number, ["what", "place", "demo", "longest", "run", "change"]]
-    return [
-        *found,
-        ("Claims, and what was not run", [], frame_grid(others, "Claims", f"{name}-claims", limit=len(rows))),
-    ]
 
 
 def place_of(id: str) -> str:

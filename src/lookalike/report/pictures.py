@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LONGEST_SIDE, QUALITY = 1600, 82
 """Pixels of the longest side of a montage of photographs, and how exact it is as WebP, from 0 to 100."""
 WIDE = 1000
-"""Pixels from which on a picture is wide."""
+"""Pixels from which on a picture is wide: on a phone its letters would be too small to read."""
 MOST_BYTES = 300_000
 """Of a drawing that stands on a page as SVG; a montage of photographs has more."""
 PIXELS_A_POINT = 200 / 72
@@ -37,11 +37,6 @@ class Picture:
     points: str = ""
     """Elements of an SVG of `box` that lie over the picture, and tell the numbers of the point beneath the pointer."""
     box: str = ""
-
-    @property
-    def is_wide(self) -> bool:
-        """Tell whether, as wide as a phone, it has letters too small to read."""
-        return self.width > WIDE
 
 
 def encode(path: Path) -> Picture:

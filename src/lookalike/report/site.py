@@ -26,7 +26,6 @@ from lookalike.exhibits.statuses import State
 from lookalike.report import SNAKEMAKE, claims, front, pages, pictures, tables
 from lookalike.report.gallery import CLASSES, galleries_of
 from lookalike.report.kept import kept_runs
-from lookalike.report.ledger import by_place
 from lookalike.report.provenance import Jobs, project_path
 from lookalike.report.results import GROUPS, Dataset, Results
 
@@ -136,7 +135,7 @@ def _environment() -> Environment:
     environment.globals.update(
         navigation=NAVIGATION,
         static=_static,
-        absent_badge=State.NOT_RUN.badge,
+        states=State,
         paper_of=PAPERS,
         snakemake=SNAKEMAKE,
         version=lookalike.__version__,
@@ -146,7 +145,6 @@ def _environment() -> Environment:
         pictures=pictures,
         tables=tables,
         counts=claims.verdict_counts,
-        by_place=by_place,
         classes=CLASSES,
         drawn_at_random=RANDOM,
     )
@@ -155,18 +153,14 @@ def _environment() -> Environment:
 
 def configuration_parts(configuration: Configuration, datasets: Sequence[Dataset]) -> list[tuple[str, str]]:
     """Return the configuration by data set, then the whole: titles and YAML; none where it was not given."""
-    parts: list[tuple[str, Configuration]] = []
-    for dataset in datasets:
-        sections = [name for name in ("datasets", *dataset.studies) if dataset.id in configuration.get(name, {})]
-        own = {name: {dataset.id: configuration[name][dataset.id]} for name in sections}
-        parts += [(dataset.title, own)] * bool(own)
-    return [(title, _as_yaml(own)) for title, own in (*parts, *[("All settings", configuration)] * bool(configuration))]
-
-
-def _as_yaml(settings: Configuration) -> str:
-    """Return settings as YAML, in their order and without anchors; what YAML has no word for as text."""
-    plain = json.loads(json.dumps(settings, default=str))
-    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=110))
+    # without anchors, and what YAML has no word for as text
+    whole = json.loads(json.dumps(configuration, default=str))
+    parts = [("All settings", whole)] * bool(whole)
+    for dataset in reversed(datasets):
+        sections = [name for name in ("datasets", *dataset.studies) if dataset.id in whole.get(name, {})]
+        own = {name: {dataset.id: whole[name][dataset.id]} for name in sections}
+        parts[:0] = [(dataset.title, own)] * bool(own)
+    return [(title, yaml.safe_dump(own, sort_keys=False, allow_unicode=True, width=110)) for title, own in parts]
 
 
 def _static(name: str) -> Markup:
