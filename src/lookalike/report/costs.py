@@ -7,13 +7,12 @@ longest chain of jobs that wait for each other. What starts a process, a second 
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pandas as pd
 
 from lookalike.core.files import read_json
 
@@ -63,7 +62,8 @@ def study_cost(kept: Path, dataset: str, cores: int, is_done: Callable[[str], bo
 
 def read_rows(path: Path) -> list[Run]:
     """Return the rows of a CSV file, as text."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def scaled(part: Run, runs: Mapping[str, Run]) -> Run:
@@ -87,12 +87,8 @@ def seconds_of(parts: list[Run], cores: int) -> float:
 
 def full_run(jobs: Mapping[str, Run]) -> dict[str, Task]:
     """Return the jobs of all partitions, made from those of one."""
-    copies = {name: [name] for name in jobs}
-    copies |= {
-        name: [re.sub(r"\d+$", str(number), name) for number in range(PARTITIONS)]
-        for name in jobs
-        if re.match(ONE_PARTITION, name)
-    }
+    numbered = {name: range(PARTITIONS) for name in jobs if re.match(ONE_PARTITION, name)}
+    copies = {name: [re.sub(r"\d+$", str(n), name) for n in numbered.get(name, ())] or [name] for name in jobs}
     return {
         copy: Task(
             cpu_seconds=job["cpu_seconds"] * job["times"] / len(copies[name]),

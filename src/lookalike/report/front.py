@@ -74,9 +74,17 @@ def gaps_in_points(results: Results) -> list[tuple[Row, Margin]]:
 
 
 def result_words(row: Row) -> str:
-    """Say which method is best, as in print or not, and what each reaches."""
+    """Say which method is best, as in print or not, and what each reaches: ``OASIS reaches 24% (33% in the paper)``."""
     best, *_ = words.margin_sentences(row.first)
-    return f"{best} {_levels(row)}."
+    levels: dict[str, str] = {}
+    for margin in row.margins:
+        ours, in_print = ("{:,.0f}", "{:,.0f}") if margin.contrast.unit == "triplets" else ("{:.1f}%", "{:g}%")
+        names = margin.method, margin.rival
+        for name, here, printed in zip(names, margin.levels, margin.printed_levels, strict=True):
+            verb, where = ("", "") if levels else (" reaches", " in the paper")
+            in_paper = "" if math.isnan(printed) else f" ({in_print.format(printed)}{where})"
+            levels.setdefault(name, f"{name}{verb} {ours.format(here)}{in_paper}")
+    return f"{best} {words.listed([*levels.values()])}."
 
 
 def minimum_words(results: Results, row: Row) -> str:
@@ -85,20 +93,6 @@ def minimum_words(results: Results, row: Row) -> str:
     margins = [margin for exhibit in exhibits if exhibit.name == "minimum" for margin in exhibit.margins]
     found = [f"{words.margin_words(margin)} ({margin.setting})" for margin in margins]
     return f"Descents that go on to their minimum: {'; '.join(found)}." if found else ""
-
-
-def _levels(row: Row) -> str:
-    """Write ``OASIS reaches 24.1% (33% in the paper), MCML 21.3% (29%) and Euclidean 18.7% (23%)``."""
-    levels: dict[str, str] = {}
-    for margin in row.margins:
-        ours, in_print = ("{:,.0f}", "{:,.0f}") if margin.contrast.unit == "triplets" else ("{:.1f}%", "{:g}%")
-        names = margin.method, margin.rival
-        for name, here, printed in zip(names, margin.levels, margin.printed_levels, strict=True):
-            where = "" if levels else " in the paper"
-            in_paper = "" if math.isnan(printed) else f" ({in_print.format(printed)}{where})"
-            levels.setdefault(name, f"{ours.format(here)}{in_paper}")
-    (first, level), *others = levels.items()
-    return words.listed([f"{first} reaches {level}", *(f"{name} {level}" for name, level in others)])
 
 
 def synthetic_words(results: Results) -> str:

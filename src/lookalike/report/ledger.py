@@ -61,7 +61,8 @@ def ledger(
     rows = []
     for id, n_printed in Counter(f"{row['paper']}/{row['exhibit']}" for row in printed if row["value"]).items():
         about = known.get(id, {"run": "", "change": ""})
-        place = {"paper": id.partition("/")[0], "place": place_of(id), "change": about["change"]}
+        label = getattr(all_exhibits().get(id), "label", "") or "text"
+        place = {"paper": id.partition("/")[0], "place": label, "change": about["change"]}
         found: dict[str, dict[str, str]] = {}
         for dataset in (*demo, *(run for run in about["run"].split(";") if run not in demo)):
             side = "demo" if dataset in demo else "longest"
@@ -72,31 +73,15 @@ def ledger(
                     row |= {"run": number["run"]} if side == "longest" else {}
         none = f"{n_printed} printed numbers, none of them run on photographs"
         rows += list(found.values()) or [{**place, "what": none}]
-    rows += claim_rows(claims, known, demo)
-    order = [*PAPERS]
-    rows.sort(key=lambda row: order.index(row["paper"]))
-    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str).fillna("")
-
-
-def claim_rows(
-    claims: Iterable[Mapping[str, str]], known: Mapping[str, Mapping[str, str]], demo: Collection[str]
-) -> list[dict[str, str]]:
-    """Return a row a claim: its sentence, and its verdicts in the demo and in the run that decides it, or another."""
-    rows: dict[str, dict[str, str]] = {}
+    of_claims: dict[str, dict[str, str]] = {}
     for claim in claims:
-        about = {"paper": claim["paper"], "place": claim["place"], "what": claim["claim"]}
-        row = rows.setdefault(claim["id"], about | {"change": known.get(claim["exhibit"], {}).get("change", "")})
+        about = {"paper": claim["paper"], "place": claim["place"], "what": claim["claim"], "draws": claim["data"]}
+        row = of_claims.setdefault(claim["id"], about | {"change": known.get(claim["exhibit"], {}).get("change", "")})
         side = "demo" if claim["dataset"] in demo else "longest"
         if side not in row:
             row |= {side: claim["verdict"]} | ({"run": claim["title"]} if side == "longest" else {})
-            row.setdefault("draws", claim["data"])
-    return list(rows.values())
-
-
-def place_of(id: str) -> str:
-    """Name the place of an exhibit in its paper."""
-    exhibit = all_exhibits().get(id)
-    return (exhibit.label if exhibit else "") or "text"
+    rows = sorted([*rows, *of_claims.values()], key=lambda row: [*PAPERS].index(row["paper"]))
+    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str).fillna("")
 
 
 def numbers_at_hand(results: Results, kept: Iterable[Mapping[str, Any]]) -> dict[str, Numbers]:

@@ -13,9 +13,6 @@ from pydantic import TypeAdapter
 from lookalike.core.files import PathLike
 from lookalike.core.job_record import SUFFIX, JobRecord
 
-OTHERS = ("keep_run",)
-"""Rules that sum up what others made."""
-
 
 class Jobs(tuple[JobRecord, ...]):
     """Records of jobs, in the order in which these began."""
@@ -23,10 +20,10 @@ class Jobs(tuple[JobRecord, ...]):
     __slots__ = ()
 
     def jobs_of(self, datasets: Collection[str]) -> Jobs:
-        """Return the jobs that made files of some data sets, but for those that sum them up."""
+        """Return the jobs that made files of some data sets, but for the one that sums them up."""
         folders = tuple(f"results/{dataset}/" for dataset in datasets)
         own = (job for job in self if any(path.startswith(folders) for path in job.outputs))
-        return Jobs(job for job in own if job.rule not in OTHERS)
+        return Jobs(job for job in own if job.rule != "keep_run")
 
     def maker(self, path: str) -> JobRecord | None:
         """Return the job that made a file, as the workflow names it; None without a record."""
@@ -49,7 +46,7 @@ class Jobs(tuple[JobRecord, ...]):
     def versions(self) -> dict[str, list[str]]:
         """Library to its distinct versions, by name; ``python`` among them."""
         found = pd.DataFrame([{"python": job.python, **job.versions} for job in self])
-        return {name: list(found[name].dropna().unique()) for name in sorted(found)}
+        return {name: list(found[name].dropna().unique()) for name in sorted(map(str, found))}
 
     def by_rule(self) -> pd.DataFrame:
         """Sum up the jobs of each rule; the rule that took most processor time first."""

@@ -163,9 +163,12 @@ class Results:
     def datasets(self) -> list[Dataset]:
         """Data sets that have an exhibit, by study, those of real images first, then by id."""
         by_dataset: dict[str, list[ShownExhibit]] = {}
-        for path in _sidecars(self.folder):
-            by_dataset.setdefault(path.parents[2].name, []).append(read_exhibit(path))
-        found = [_dataset(self.folder / name, exhibits) for name, exhibits in by_dataset.items()]
+        for exhibit in sorted(map(read_exhibit, _sidecars(self.folder)), key=_place):
+            by_dataset.setdefault(exhibit.dataset, []).append(exhibit)
+        found = []
+        for id, (first, *others) in by_dataset.items():
+            not_run = first.problem if {exhibit.state for exhibit in (first, *others)} == {State.NOT_RUN} else ""
+            found.append(Dataset(id, first.dataset_title, first.synthetic, not_run, (first, *others)))
         return sorted(found, key=lambda found: (ROOMS.index(found.studies[0]), found.synthetic, found.id))
 
     @cached_property
@@ -209,19 +212,6 @@ def _sidecars(folder: Path) -> Iterable[Path]:
 def _place(exhibit: ShownExhibit) -> tuple[int, int, int, str]:
     """Return a key to sort exhibits by: paper, with our own groups last, then its numbering, then study."""
     return [*PAPERS, exhibit.paper].index(exhibit.paper), exhibit.order, ROOMS.index(exhibit.study), exhibit.id
-
-
-def _dataset(folder: Path, exhibits: list[ShownExhibit]) -> Dataset:
-    """Sum up the exhibits of one data set."""
-    exhibits = sorted(exhibits, key=_place)
-    first = exhibits[0]
-    return Dataset(
-        id=folder.name,
-        title=first.dataset_title,
-        synthetic=first.synthetic,
-        not_run=first.problem if all(exhibit.state == State.NOT_RUN for exhibit in exhibits) else "",
-        exhibits=tuple(exhibits),
-    )
 
 
 _EXHIBIT = TypeAdapter(ShownExhibit)

@@ -355,13 +355,13 @@ def test_a_claim_leads_to_the_exhibits_that_it_names_and_these_lead_back(pages):
 def test_entries_become_queries_with_their_rankings(toys, pages):
     (gallery,), left_out = galleries_of(Results(toys))
     assert left_out == []
-    assert [query.entry.words for query in gallery.queries] == ["class 0", "class 0", "class 1", "class 1"], "by label"
+    assert [query.words for query in gallery.queries] == ["class 0", "class 0", "class 1", "class 1"], "by label"
     assert re.findall(r"<option[^>]*>([^<]*)</option>", pages["gallery.html"]) == ["all 2", "class 0", "class 1"]
     query = gallery.queries[3]
-    assert query.entry.chosen == "largest gain"
+    assert query.chosen == "largest gain"
     assert pages["gallery.html"].count('x="25.0%" y="25.0%" width="50.0%" height="50.0%"') == 2, "the part that asks"
     assert [mark.meaning for mark in gallery.marks] == ["same class", "other class"]
-    pictures = [query.thumbnail.picture for query in gallery.queries]
+    pictures = [gallery.album[query.image].picture for query in gallery.queries]
     assert {(picture.width, picture.height) for picture in pictures} == {(SIDE, SIDE * 3 // 4)}
     assert not gallery.square
 
