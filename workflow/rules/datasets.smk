@@ -59,15 +59,17 @@ for studied_dataset in [dataset for dataset in CATEGORY if dataset not in PICTUR
         input:
             shipped_files(studied_dataset, VISTERM_FILES),
         output:
-            manifest=f"results/{studied_dataset}/manifest.parquet",
-            pool=f"results/{studied_dataset}/codebook_pool.parquet",
-            counts=f"results/{studied_dataset}/features/{CATEGORY[studied_dataset].representation}/counts.npz",
+            manifest=f"{RESULTS}/manifest.parquet",
+            pool=f"{RESULTS}/codebook_pool.parquet",
+            counts=f"{RESULTS}/features/{CATEGORY[studied_dataset].representation}/counts.npz",
         log:
-            f"logs/{studied_dataset}/read_visterms.log",
+            f"{LOGS}/read_visterms.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
         conda:
             "../../envs/images.yaml"
         params:
-            folder=lambda wildcards, dataset=studied_dataset: SETTINGS.datasets[dataset].path,
+            folder=lambda wildcards: SETTINGS.datasets[wildcards.dataset].path,
             words=SETTINGS.representations[CATEGORY[studied_dataset].representation].words,
         script:
             "../scripts/read_visterms.py"
