@@ -49,11 +49,11 @@ def readme_numbers(results: Results, origin: str, kept: Iterable[Mapping[str, An
         "paper has no such number. mAP is mean average precision, P@k the share of relevant images among the first k. "
         "S-TG and S-DA are the two algorithms of SOML."
     )
-    verdicts = [" ".join((words.counts_words(results.claims), ALL_VERDICTS))] if results.claims else []
-    verdicts += [front.synthetic_words(results)] if front.synthetic_words(results) else []
+    verdicts = f"{words.counts_words(results.claims)} {ALL_VERDICTS}" if results.claims else ""
+    said = filter(None, (verdicts, front.synthetic_words(results)))
     longer = [f"- **{run['title']}** ({run['about']}). {' '.join(run['sentences'])}" for run in kept]
     more = ["**Longer runs**, whose [summaries are kept](docs/reference/runs.md):", "\n".join(longer)] if longer else []
-    return "\n\n".join(("\n".join(lines), note, *parts, *verdicts, f"Made by {origin}.", *more)) + "\n"
+    return "\n\n".join(("\n".join(lines), note, *parts, *said, f"Made by {origin}.", *more)) + "\n"
 
 
 def _paragraph(results: Results, row: front.Row) -> str:
