@@ -27,6 +27,7 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import protocol
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
+from lookalike.studies.web.validation import prepare_training
 
 BLOCK = 2_048
 SCORES = 16
@@ -50,7 +51,7 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     images, store = pd.read_parquet(folder / "images.parquet"), VistermStore(folder / "visterms", simulation.words)
     held_out = HeldOutLog(images=min(2_000, arguments.images // 5), queries=500)
     files = {"rows_folder": folder / "rows", "validation_path": folder / "validation.npz"}
-    rows, validation = protocol.prepare_training(log, images, store, held_out, theta=0.0, seed=SEED, **files)
+    rows, validation = prepare_training(log, images, store, held_out, theta=0.0, seed=SEED, **files)
     ids, gallery = protocol.test_rows(rows, store, images)
     interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))
     learning = {"aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "block": BLOCK}

@@ -24,9 +24,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import decided, read_claims
+from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.words import NO_NUMBER
-from lookalike.report.costs import REHEARSED, duration, full_run, full_seconds, read_rows, scaled, seconds_of
+from lookalike.report.costs import REHEARSED, full_run, full_seconds, read_rows, scaled, seconds_of
 from lookalike.report.front import KINDS
 from lookalike.report.ledger import ledger
 
@@ -287,6 +288,11 @@ def _facts(run: Run) -> nodes.table:
         "Needed": f"{_gigabytes(peak / 1000)} of memory for the largest job, {_gigabytes(stored / 1000)} of files",
     }
     return table((), facts.items(), widths=(1, 6))
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in words; a dash for none."""
+    return human_time(seconds) if seconds else NO_NUMBER
 
 
 def _kind(run: Run) -> str:

@@ -40,14 +40,13 @@ EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks":
 EACH_STUDY |= {"train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}
 RANKING = {f"train_networks_{seed}_demo_triplets": int(find_spec("torch") is not None) for seed in (1, 2)}
 EDITS = {
-    "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks learn_codebook scan_images draw_splits"),
+    "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks count_visterms scan_images_demo draw_splits"),
     "four-studies": (
         ["learners/lego.py", "learners/soml.py", "learners/query_groups.py", "features/hog.py"],
         ALL,
         EACH_STUDY,
         # LEGO is in the side study of few images, and features make the relevance that networks learn from
-        "run_fold_demo trace_fold_demo extract_keypoints train_words simulate_log simulate_visterms"
-        " measure_marginals read_triplets",
+        "run_fold_demo trace_fold_demo extract_keypoints train_words simulate_web read_triplets",
     ),
     "contrasts": (
         ["studies/category/contrasts.py", "deep/ranking.py"],
@@ -60,8 +59,8 @@ EDITS = {
     "recipe": (
         ["data/painted_landmarks.py"],
         ["demo"],
-        {"draw_images": 1, "locate_images": 1, "scan_landmarks": 1},
-        "read_triplets scan_images run_fold_demo train_on_log_websim_demo",
+        {"draw_images": 1, "scan_landmarks": 1},
+        "read_triplets scan_images_demo run_fold_demo train_on_log_websim_demo",
     ),
     # what pages say: nothing is computed
     "words": (

@@ -56,10 +56,11 @@ from lookalike.core.settings.model import plain
 from lookalike.data.archives import load_archives
 from lookalike.data.locate import absent_archives, listing_fingerprint, why_not_obtainable
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
+from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
-from lookalike.report.costs import duration, study_cost
+from lookalike.report.costs import study_cost
 from lookalike.studies import rooms, settings
 from lookalike.studies.embeddings.protocol import NEEDED as EMBEDDING_FILES
 from lookalike.studies.recipes import recipe_module
@@ -143,7 +144,6 @@ FEATURES = f"{RESULTS}/features/{{representation}}"
 LOGS = "logs/{dataset}"
 REPORT = "results/report"
 CLAIMS_TABLE = "results/claims.csv"
-LEDGER = "results/ledger.csv"
 REPORT_FILES = SOURCE / "lookalike" / "report"
 KEPT = RESOURCES / "runs"
 
@@ -199,12 +199,6 @@ def shipped_files(dataset, names):
     """Existing files of a folder of published counts or embeddings; the job says which is missing."""
     folder = Path(SETTINGS.datasets[dataset].path)
     return [str(file) for file in sorted(folder.glob("*")) if file.name in names]
-
-
-def counted_by(dataset):
-    """Id of the representation or codebook that published visterm counts are of, and its settings."""
-    id = CATEGORY[dataset].representation if dataset in CATEGORY else LANDMARK[dataset].codebooks[0]
-    return id, {**SETTINGS.representations, **SETTINGS.codebooks}[id]
 
 
 def wants_words(dataset):
@@ -428,7 +422,7 @@ def takes(dataset, what=";"):
         return ""
     words = "at least" if cost.is_least else "about"
     alone = " without an accelerator" if dataset in FINEGRAINED else ""
-    return f"{what} {words} {duration(cost.seconds)} on {cores} core{'s' * (cores > 1)}{alone}"
+    return f"{what} {words} {human_time(cost.seconds)} on {cores} core{'s' * (cores > 1)}{alone}"
 
 
 def command_of(wildcards):

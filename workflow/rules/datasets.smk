@@ -1,8 +1,8 @@
 """From nothing to a manifest and a codebook pool.
 
-Needs: a folder or archive in place, or the network, or nothing at all (synthetic). Makes: manifest.parquet, a row with
-status and reason for every file, and codebook_pool.parquet, the images that palette and codebook are learned from. A
-folder of published visterm counts has both, and the counts.
+Needs: a folder or archive in place, or the network, or nothing at all (synthetic). Makes: images.json, manifest.parquet (a row with
+status and reason for every file), codebook_pool.parquet (the images that palettes and codebooks are learned from) and the palettes
+of descriptors. A folder of published visterm counts has manifest and pool, and the counts.
 """
 
 
@@ -22,63 +22,36 @@ rule draw_images:
         "../scripts/draw_images.py"
 
 
-rule locate_images:
-    input:
-        drawn=lambda wildcards: STUDY_OF[wildcards.dataset].drawn_shards(),
-        archives=RESOURCES / "archives.yaml",
-        class_counts=RESOURCES / "caltech256-class-counts.csv",
-    output:
-        f"{RESULTS}/images.json",
-    log:
-        f"{LOGS}/locate_images.log",
-    wildcard_constraints:
-        dataset=one_of([*PICTURED, *PHOTOGRAPHED]),
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=settings_for(STUDY_OF, "locate_images"),
-    script:
-        "../scripts/locate_images.py"
+for studied_dataset in PICTURED:
+
+    rule:
+        name:
+            f"scan_images_{studied_dataset}"
+        input:
+            drawn=lambda wildcards: CATEGORY[wildcards.dataset].drawn_shards(),
+            archives=RESOURCES / "archives.yaml",
+            class_counts=RESOURCES / "caltech256-class-counts.csv",
+        output:
+            images=f"{RESULTS}/images.json",
+            manifest=f"{RESULTS}/manifest.parquet",
+            listing=f"{RESULTS}/listing.txt",
+            pool=f"{RESULTS}/codebook_pool.parquet",
+            palettes=[f"{RESULTS}/descriptors/{id}/palette.npy" for id in CATEGORY[studied_dataset].descriptors],
+        log:
+            f"{LOGS}/scan_images.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
+        conda:
+            "../../envs/images.yaml"
+        threads: reading_threads
+        params:
+            settings=settings_for(CATEGORY, "scan_images"),
+            listing=folder_listing,
+        script:
+            "../scripts/scan_images.py"
 
 
-rule scan_images:
-    input:
-        images=f"{RESULTS}/images.json",
-    output:
-        manifest=f"{RESULTS}/manifest.parquet",
-        listing=f"{RESULTS}/listing.txt",
-    log:
-        f"{LOGS}/scan_images.log",
-    wildcard_constraints:
-        dataset=one_of(PICTURED),
-    conda:
-        "../../envs/images.yaml"
-    threads: reading_threads
-    params:
-        settings=settings_for(CATEGORY, "scan_images"),
-        listing=folder_listing,
-    script:
-        "../scripts/scan_images.py"
-
-
-rule draw_codebook_pool:
-    input:
-        manifest=f"{RESULTS}/manifest.parquet",
-    output:
-        f"{RESULTS}/codebook_pool.parquet",
-    log:
-        f"{LOGS}/draw_codebook_pool.log",
-    wildcard_constraints:
-        dataset=one_of(PICTURED),
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=settings_for(CATEGORY, "draw_codebook_pool"),
-    script:
-        "../scripts/draw_codebook_pool.py"
-
-
-for studied_dataset in [dataset for dataset, study in STUDY_OF.items() if not study.has_pictures]:
+for studied_dataset in [dataset for dataset in CATEGORY if dataset not in PICTURED]:
 
     rule:
         name:
@@ -86,15 +59,17 @@ for studied_dataset in [dataset for dataset, study in STUDY_OF.items() if not st
         input:
             shipped_files(studied_dataset, VISTERM_FILES),
         output:
-            manifest=f"results/{studied_dataset}/manifest.parquet",
-            pool=f"results/{studied_dataset}/codebook_pool.parquet",
-            counts=f"results/{studied_dataset}/features/{counted_by(studied_dataset)[0]}/counts.npz",
+            manifest=f"{RESULTS}/manifest.parquet",
+            pool=f"{RESULTS}/codebook_pool.parquet",
+            counts=f"{RESULTS}/features/{CATEGORY[studied_dataset].representation}/counts.npz",
         log:
-            f"logs/{studied_dataset}/read_visterms.log",
+            f"{LOGS}/read_visterms.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
         conda:
             "../../envs/images.yaml"
         params:
-            folder=lambda wildcards, dataset=studied_dataset: SETTINGS.datasets[dataset].path,
-            words=counted_by(studied_dataset)[1].words,
+            folder=lambda wildcards: SETTINGS.datasets[wildcards.dataset].path,
+            words=SETTINGS.representations[CATEGORY[studied_dataset].representation].words,
         script:
             "../scripts/read_visterms.py"

@@ -1,25 +1,8 @@
 """From images to bags of visterms (OASIS, JMLR section 3).
 
-Needs: manifest.parquet, codebook_pool.parquet, the images. Makes, per descriptor, the palette and the raw block
+Needs: manifest.parquet, codebook_pool.parquet, palettes, the images. Makes, per descriptor, the raw block
 histograms in shards; per representation, the codebook and the raw term counts, a row for every row of the manifest.
 """
-
-
-rule learn_palette:
-    input:
-        images=f"{RESULTS}/images.json",
-        manifest=f"{RESULTS}/manifest.parquet",
-        pool=f"{RESULTS}/codebook_pool.parquet",
-    output:
-        f"{DESCRIPTOR}/palette.npy",
-    log:
-        f"{LOGS}/learn_palette/{{descriptor}}.log",
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=settings_for(CATEGORY, "learn_palette"),
-    script:
-        "../scripts/learn_palette.py"
 
 
 rule describe_blocks:
@@ -39,32 +22,14 @@ rule describe_blocks:
         "../scripts/describe_blocks.py"
 
 
-rule learn_codebook:
-    input:
-        pool=f"{RESULTS}/codebook_pool.parquet",
-        blocks=lambda wildcards: CATEGORY[wildcards.dataset].block_shards(wildcards.representation),
-    output:
-        f"{FEATURES}/codebook.npy",
-    log:
-        f"{LOGS}/learn_codebook/{{representation}}.log",
-    wildcard_constraints:
-        dataset=one_of(PICTURED),
-        representation=one_of(SETTINGS.representations),
-    conda:
-        "../../envs/images.yaml"
-    params:
-        settings=settings_for(CATEGORY, "learn_codebook"),
-    script:
-        "../scripts/learn_codebook.py"
-
-
 rule count_visterms:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
-        codebook=f"{FEATURES}/codebook.npy",
+        pool=f"{RESULTS}/codebook_pool.parquet",
         blocks=lambda wildcards: CATEGORY[wildcards.dataset].block_shards(wildcards.representation),
     output:
-        f"{FEATURES}/counts.npz",
+        codebook=f"{FEATURES}/codebook.npy",
+        counts=f"{FEATURES}/counts.npz",
     log:
         f"{LOGS}/count_visterms/{{representation}}.log",
     wildcard_constraints:
@@ -72,6 +37,8 @@ rule count_visterms:
         representation=one_of(SETTINGS.representations),
     conda:
         "../../envs/images.yaml"
+    params:
+        settings=settings_for(CATEGORY, "count_visterms"),
     script:
         "../scripts/count_visterms.py"
 

@@ -9,8 +9,10 @@ What each job reads of the settings is in studies/landmark/settings.py.
 
 rule scan_landmarks:
     input:
-        images=f"{RESULTS}/images.json",
+        drawn=lambda wildcards: LANDMARK[wildcards.dataset].drawn_shards(),
+        archives=RESOURCES / "archives.yaml",
     output:
+        images=f"{RESULTS}/images.json",
         manifest=f"{RESULTS}/manifest.parquet",
         listing=f"{RESULTS}/path_listing.txt",
     log:
@@ -21,6 +23,7 @@ rule scan_landmarks:
         "../../envs/images.yaml"
     threads: reading_threads
     params:
+        settings=settings_for(LANDMARK, "scan_landmarks"),
         listing=lambda wildcards: LANDMARK[wildcards.dataset].listing("path"),
     script:
         "../scripts/scan_landmarks.py"
@@ -34,14 +37,16 @@ rule read_ground_truth:
     output:
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
+        learning_images=f"{RESULTS}/learning_images.parquet",
         listing=f"{RESULTS}/ground_truth_listing.txt",
     log:
         f"{LOGS}/read_ground_truth.log",
     wildcard_constraints:
-        dataset=one_of(set(LANDMARK) - set(QUERIES_DRAWN)),
+        dataset=one_of(set(PHOTOGRAPHED) - set(QUERIES_DRAWN)),
     conda:
-        "../../envs/images.yaml"
+        "../../envs/learning.yaml"
     params:
+        settings=settings_for(LANDMARK, "read_ground_truth"),
         listing=lambda wildcards: LANDMARK[wildcards.dataset].listing("ground_truth"),
     script:
         "../scripts/read_ground_truth.py"
@@ -53,16 +58,48 @@ rule draw_queries:
     output:
         queries=f"{RESULTS}/queries.parquet",
         relevance=f"{RESULTS}/relevance.parquet",
+        learning_images=f"{RESULTS}/learning_images.parquet",
     log:
         f"{LOGS}/draw_queries.log",
     wildcard_constraints:
-        dataset=one_of(QUERIES_DRAWN),
+        dataset=one_of(set(PHOTOGRAPHED) & set(QUERIES_DRAWN)),
     conda:
-        "../../envs/images.yaml"
+        "../../envs/learning.yaml"
     params:
         settings=settings_for(LANDMARK, "draw_queries"),
     script:
         "../scripts/draw_queries.py"
+
+
+# of published counts a query is a whole image
+for studied_dataset in [dataset for dataset in LANDMARK if dataset not in PHOTOGRAPHED]:
+    codebook = LANDMARK[studied_dataset].codebooks[0]
+
+    rule:
+        name:
+            f"read_visterms_{studied_dataset}"
+        input:
+            shipped_files(studied_dataset, VISTERM_FILES),
+        output:
+            manifest=f"{RESULTS}/manifest.parquet",
+            pool=f"{RESULTS}/codebook_pool.parquet",
+            queries=f"{RESULTS}/queries.parquet",
+            relevance=f"{RESULTS}/relevance.parquet",
+            learning_images=f"{RESULTS}/learning_images.parquet",
+            counts=f"{RESULTS}/features/{codebook}/counts.npz",
+            query_counts=f"{RESULTS}/features/{codebook}/query_counts.npz",
+        log:
+            f"{LOGS}/read_visterms.log",
+        wildcard_constraints:
+            dataset=one_of([studied_dataset]),
+        conda:
+            "../../envs/learning.yaml"
+        params:
+            settings=settings_for(LANDMARK, "draw_queries"),
+            folder=lambda wildcards: SETTINGS.datasets[wildcards.dataset].path,
+            words=SETTINGS.codebooks[codebook].words,
+        script:
+            "../scripts/read_landmark_visterms.py"
 
 
 rule extract_keypoints:
@@ -158,24 +195,6 @@ rule count_words:
         "../scripts/count_words.py"
 
 
-# of published counts; a query is a whole image there
-rule count_queries:
-    input:
-        queries=f"{RESULTS}/queries.parquet",
-        counts=f"{FEATURES}/counts.npz",
-    output:
-        f"{FEATURES}/query_counts.npz",
-    log:
-        f"{LOGS}/count_queries/{{representation}}.log",
-    wildcard_constraints:
-        dataset=one_of(set(LANDMARK) - set(PHOTOGRAPHED)),
-        representation=one_of(SETTINGS.codebooks),
-    conda:
-        "../../envs/images.yaml"
-    script:
-        "../scripts/count_queries.py"
-
-
 rule publish_words:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
@@ -192,23 +211,6 @@ rule publish_words:
         "../../envs/images.yaml"
     script:
         "../scripts/publish_words.py"
-
-
-rule draw_learning_images:
-    input:
-        queries=f"{RESULTS}/queries.parquet",
-        relevance=f"{RESULTS}/relevance.parquet",
-        manifest=f"{RESULTS}/manifest.parquet",
-    output:
-        f"{RESULTS}/learning_images.parquet",
-    log:
-        f"{LOGS}/draw_learning_images.log",
-    conda:
-        "../../envs/learning.yaml"
-    params:
-        settings=settings_for(LANDMARK, "draw_learning_images"),
-    script:
-        "../scripts/draw_learning_images.py"
 
 
 # The setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only one

@@ -2,7 +2,8 @@
 
 Needs: exhibits of the studies that were asked for beside it (with `demo`, `all` or a data set's target), and shows besides whatever other
 studies have finished in results/; alone (`snakemake report_html`) it shows what is there and runs nothing. Makes: results/report/*.html,
-of which index.html is the first page, and results/report/complete.txt, unless an exhibit has failed.
+of which index.html is the first page, results/ledger.csv, every printed number and claim beside ours, and results/report/complete.txt, unless
+an exhibit has failed.
 """
 
 
@@ -13,11 +14,15 @@ localrules:
 rule report_html:
     input:
         exhibits=lambda wildcards: shown_files(asked_for()),
-        ledger=LEDGER,
+        claims=CLAIMS_TABLE,
+        printed=RESOURCES / "reference-values.csv",
+        runs=RESOURCES / "ledger.csv",
+        kept=sorted(map(str, KEPT.glob("*.json"))),
         files=sorted(str(path) for kind in ("templates/*", "static/*", "*.yaml") for path in REPORT_FILES.glob(kind)),
     output:
         pages=expand(f"{REPORT}/{{page}}.html", page=PAGES),
         failed=f"{REPORT}/failed.txt",
+        ledger="results/ledger.csv",
     log:
         "logs/report.log",
     conda:
@@ -25,28 +30,9 @@ rule report_html:
     params:
         configuration=plain(SETTINGS),
         others=other_exhibits,
-    script:
-        "../scripts/write_report.py"
-
-
-rule ledger:
-    input:
-        exhibits=lambda wildcards: shown_files(asked_for()),
-        claims=CLAIMS_TABLE,
-        printed=RESOURCES / "reference-values.csv",
-        runs=RESOURCES / "ledger.csv",
-        kept=sorted(map(str, KEPT.glob("*.json"))),
-    output:
-        LEDGER,
-    log:
-        "logs/ledger.log",
-    conda:
-        "../../envs/report.yaml"
-    params:
-        others=other_exhibits,
         demo=demo_data(),
     script:
-        "../scripts/write_ledger.py"
+        "../scripts/write_report.py"
 
 
 # a separate rule: Snakemake removes the files of a failed job, and the pages must stay to say why an exhibit failed

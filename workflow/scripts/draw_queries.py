@@ -1,12 +1,12 @@
-"""Draw the queries of landmarks that are folders of photographs; the other images of a folder answer them."""
+"""Draw the queries of landmarks that are folders, and the images that each is learned from."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from lookalike.core.files import read_table, write_table
+    from lookalike.core.files import read_table
     from lookalike.data.ground_truth import draw_ground_truth
+    from lookalike.studies.landmark.learning_images import write_queries
 
-    queries, relevance = draw_ground_truth(read_table(snakemake.input.manifest), **snakemake.params.settings)
-    print(f"{len(queries)} queries of {queries['landmark'].nunique()} landmarks")
-    write_table(queries, snakemake.output.queries)
-    write_table(relevance, snakemake.output.relevance)
+    manifest, params = read_table(snakemake.input.manifest), snakemake.params.settings
+    asked = {name: params[name] for name in ("landmarks", "distractors", "n_queries", "seed")}
+    write_queries(*draw_ground_truth(manifest, **asked), manifest, snakemake.output, params)

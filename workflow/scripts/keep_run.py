@@ -10,13 +10,11 @@ with logged(snakemake):
     from lookalike.core.files import read_table, write_json, write_table
     from lookalike.exhibits.claims_table import COLUMNS
     from lookalike.report.kept import run_summary
-    from lookalike.report.ledger import numbers_of
     from lookalike.report.provenance import read_jobs
     from lookalike.report.results import Results
 
     dataset, command = Results("results")[snakemake.wildcards.dataset], snakemake.params.command
     folder, jobs = Path("results", dataset.id), read_jobs(Path("logs", dataset.id))
     claims = pd.concat([pd.DataFrame(columns=list(COLUMNS)), *map(read_table, snakemake.input.tested)])
-    summary = run_summary(dataset, folder, jobs, command, claims.to_dict("records"))
-    write_json(summary | {"numbers": numbers_of(dataset)}, snakemake.output.summary)
+    write_json(run_summary(dataset, folder, jobs, command, claims.to_dict("records")), snakemake.output.summary)
     write_table(claims, snakemake.output.claims)

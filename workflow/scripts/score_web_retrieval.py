@@ -1,34 +1,39 @@
-"""Let test images query all other test images, by each system, and count what is relevant among the first."""
+"""Average the rankers, let test images query all others, count the collection, and put all numbers into rows."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    import numpy as np
+    from pathlib import Path
 
-    from lookalike.core.files import read_table
+    import pandas as pd
+
+    from lookalike.core.files import read_json, read_table, write_table
+    from lookalike.core.seeds import integer_seed
     from lookalike.data.query_log import QueryLog
-    from lookalike.exhibits.results import write_results
+    from lookalike.data.web_marginals import measure_marginals
+    from lookalike.exhibits.results import read_results, results_frame, write_results
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.compact_rows import CompactRows
-    from lookalike.studies.web.protocol import averaged, score_retrieval, test_rows
-    from lookalike.studies.web.settings import LogTest
+    from lookalike.learners.model_io import save
+    from lookalike.studies.web import protocol
+    from lookalike.studies.web.results import counted, times_of_ranker
+    from lookalike.studies.web.settings import LogLearning, LogTest
 
-    params = snakemake.params.settings
-    images, matrices = read_table(snakemake.input.images), list(snakemake.input.matrices)
-    store = VistermStore(snakemake.input.visterms, n_words=params["words"])
-    ids, gallery = test_rows(CompactRows(snakemake.input.rows), store, images)
-    systems = {"oasis": lambda: np.load(matrices[0])}
-    if len(matrices) > 1:
-        systems["oasis-averaged"] = lambda: averaged(matrices)
-    systems["euclidean"] = lambda: None
-    precision = score_retrieval(
-        systems,
-        ids,
-        gallery,
-        QueryLog.load(snakemake.input.log),
-        LogTest(**params["test"]),
-        seed=params["seed"],
-        n_threads=snakemake.threads,
-        report=lambda line: print(line, flush=True),
+    given, params, made = snakemake.input, snakemake.params.settings, snakemake.output
+    log, images, fits = QueryLog.load(given.log), read_table(given.images), [*map(read_json, given.fits)]
+    store = VistermStore(sorted(Path(given.visterms).glob("shard-*")), params["words"])
+    model = protocol.as_model(protocol.averaged(given.matrices), fits, LogLearning(**params["learning"]))
+    save(model, made.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})
+    systems, test = protocol.systems_of(given.matrices), LogTest(**params["test"])
+    rows = protocol.test_rows(CompactRows(given.rows), store, images)
+    machine = {"n_threads": snakemake.threads, "report": lambda line: print(line, flush=True)}
+    precision = protocol.score_retrieval(systems, *rows, log, test, seed=params["seed"], **machine)
+    marginals = measure_marginals(
+        log, images["part"].to_numpy(), store, integer_seed(params["seed"], "web", "marginals")
     )
-    write_results(precision, snakemake.output[0])
+    write_results(precision, made.precision)
+    write_table(marginals, made.marginals)
+    write_results(pd.concat([read_results(made.precision), counted(marginals)], ignore_index=True), made.results)
+    trained = zip(fits, map(read_table, given.curves), strict=True)
+    own = [row for fit, curve in trained for row in times_of_ranker(fit, curve)]
+    write_results(pd.concat([*map(read_results, given.runs), results_frame(own)], ignore_index=True), made.times)

@@ -18,7 +18,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
-from lookalike.data.archives import Archive, count_files, fetch_archive, is_reachable, unpack_archive
+from lookalike.data.archives import Archive, count_files, fetch_archive, is_reachable, load_archives, unpack_archive
 from lookalike.data.ground_truth import landmarks_of, painted_truth
 from lookalike.data.path_finder import walk
 
@@ -41,6 +41,22 @@ class Data(TypedDict, total=False):
     ground_truth: str
     fetch: bool
     classes: list[str] | None
+
+
+def locate(
+    data: Data,
+    drawn: Mapping[str, str],
+    archives: PathLike,
+    class_counts: PathLike | None = None,
+    *,
+    wants_words: bool = False,
+) -> dict[str, object]:
+    """Return where images are: where code has just drawn them, and other drawings go, else in place or fetched."""
+    if drawn:
+        remove_other_drawings(drawn["root"])
+        return {"kind": data["kind"], **drawn}
+    class_counts = class_counts if data["kind"] == "caltech256" else None
+    return {"kind": data["kind"], **obtain(data, load_archives(archives), class_counts, wants_words=wants_words)}
 
 
 def obtain(

@@ -11,7 +11,7 @@ from lookalike.exhibits import words
 from lookalike.exhibits.printed import p_value
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
-from lookalike.report.pages import address_of, page_of
+from lookalike.report.pages import address_of
 from lookalike.report.results import Results, ShownExhibit
 
 FURTHER = {
@@ -29,9 +29,9 @@ Claim = Mapping[str, Any]
 def claims_of(results: Results) -> list[Claim]:
     """Return the claims paper by paper, primary ones first, the same claim on several data sets one below the other.
 
-    Besides its columns a row has ``page`` and ``paper_title`` of its paper, ``scope`` (on which parts it was tried),
-    ``differences`` (of `lookalike.exhibits.words.differences`), ``facts`` (terms with texts), ``anchor``, and
-    ``exhibits``: labels and addresses of those that show its numbers.
+    Besides its columns a row has ``scope`` (on which parts it was tried), ``differences`` (of
+    `lookalike.exhibits.words.differences`), ``facts`` (terms with texts), ``anchor``, and ``exhibits``: labels and
+    addresses of those that show its numbers.
     """
     found = {(exhibit.dataset, exhibit.id): exhibit for exhibit in results.exhibits()}
     papers, order = list(PAPERS), list(dict.fromkeys(row["id"] for row in results.claims))
@@ -45,9 +45,11 @@ def claims_of(results: Results) -> list[Claim]:
                 "scope": words.scope_words(row["verdict"], row["tried"], row["untried"]),
                 "further": json.loads(row["further"]),
                 "differences": json.loads(row["rows"]),
-                "facts": [(term, _told(row, column)) for column, term in FURTHER.items() if row[column]],
-                "page": page_of(row["paper"]),
-                "paper_title": PAPERS[row["paper"]].title,
+                "facts": [
+                    (term, p_value(float(row[column])) if column in ("p", "p_adjusted") else row[column])
+                    for column, term in FURTHER.items()
+                    if row[column]
+                ],
                 "anchor": slug(f"claim {row['dataset']} {row['id']}"),
                 "exhibits": [(exhibit.label or exhibit.title, address_of(exhibit)) for exhibit in about],
             }
@@ -55,11 +57,6 @@ def claims_of(results: Results) -> list[Claim]:
     return sorted(
         claims, key=lambda claim: (papers.index(claim["paper"]), not claim["primary"], order.index(claim["id"]))
     )
-
-
-def _told(row: Mapping[str, str], column: str) -> str:
-    """Return a cell as a page tells it."""
-    return p_value(float(row[column])) if column in ("p", "p_adjusted") else row[column]
 
 
 def claims_about(exhibit: ShownExhibit, claims: Iterable[Claim]) -> list[Claim]:

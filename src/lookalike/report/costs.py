@@ -8,12 +8,13 @@ longest chain of jobs that wait for each other. What starts a process, a second 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from lookalike.core.files import read_json
 
 REHEARSED = "caltech256"
 """The data set whose study was rehearsed on a stand-in."""
@@ -46,10 +47,10 @@ def study_cost(kept: Path, dataset: str, cores: int, is_done: Callable[[str], bo
     Of the study that was rehearsed, `is_done` tells whether a job is finished, given by its log without a suffix.
     """
     if dataset == REHEARSED:
-        jobs = _read(kept / "full-size" / "rehearsal.json")["jobs"]
+        jobs = read_json(kept / "full-size" / "rehearsal.json")["jobs"]
         tasks = {name: task for name, task in full_run(jobs).items() if not is_done(name)}
         return Cost(full_seconds(tasks, cores), is_least=any(job["fits_at_limit"] for job in jobs.values()))
-    runs = {run["dataset"]: run for run in map(_read, (*kept.glob("*.json"), kept / "full-size" / "measured.json"))}
+    runs = {run["dataset"]: run for run in map(read_json, (*kept.glob("*.json"), kept / "full-size" / "measured.json"))}
     parts = [part for part in read_rows(kept / "full-size" / "parts.csv") if part["study"] == dataset]
     if parts and {part["run"] for part in parts if part["run"]} <= runs.keys():
         return Cost(seconds_of([scaled(part, runs) for part in parts], cores))
@@ -57,11 +58,6 @@ def study_cost(kept: Path, dataset: str, cores: int, is_done: Callable[[str], bo
         return None
     rules = runs[dataset]["rules"]
     return Cost(max(sum(rule["cpu_seconds"] for rule in rules) / cores, *(rule["longest_seconds"] for rule in rules)))
-
-
-def _read(path: Path) -> Run:
-    found: Run = json.loads(path.read_text(encoding="utf-8"))
-    return found
 
 
 def read_rows(path: Path) -> list[Run]:
@@ -91,12 +87,8 @@ def seconds_of(parts: list[Run], cores: int) -> float:
 
 def full_run(jobs: Mapping[str, Run]) -> dict[str, Task]:
     """Return the jobs of all partitions, made from those of one."""
-    copies = {name: [name] for name in jobs}
-    copies |= {
-        name: [re.sub(r"\d+$", str(number), name) for number in range(PARTITIONS)]
-        for name in jobs
-        if re.match(ONE_PARTITION, name)
-    }
+    numbered = {name: range(PARTITIONS) for name in jobs if re.match(ONE_PARTITION, name)}
+    copies = {name: [re.sub(r"\d+$", str(n), name) for n in numbered.get(name, ())] or [name] for name in jobs}
     return {
         copy: Task(
             cpu_seconds=job["cpu_seconds"] * job["times"] / len(copies[name]),
@@ -119,13 +111,3 @@ def full_seconds(tasks: Mapping[str, Task], cores: int) -> float:
 
     shared = sum(task.cpu_seconds for task in tasks.values()) / cores
     return max(shared, *map(until_end_of, tasks)) if tasks else 0.0
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time in one unit; a dash for none."""
-    if not seconds:
-        return "–"
-    for length, unit in ((86400 * 2, "days"), (3600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{seconds / (86400 if unit == 'days' else length):,.1f} {unit}"
-    return f"{seconds:.0f} s"

@@ -5,7 +5,6 @@ All numbers are the differences behind the verdicts of results/claims.csv: nothi
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Iterable
 from textwrap import wrap
@@ -18,6 +17,7 @@ from lookalike.exhibits.drawing import draw
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
 from lookalike.report.claims import Claim
+from lookalike.report.pictures import data_address
 from lookalike.report.results import Results
 
 KINDS = {False: "real photographs", True: "synthetic"}
@@ -66,4 +66,4 @@ def forest(claims: Iterable[Claim]) -> str:
         canvas = draw(Figure(frame, (panel,), size=(7.2, 0.6 + (0.09 + 0.12 * most) * len(rows))))
         file = io.BytesIO()
         canvas.savefig(file, format="svg", metadata={"Date": None, "Creator": "lookalike"})
-    return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+    return data_address("svg+xml", file.getvalue())

@@ -39,36 +39,19 @@ class Album(dict[str, Thumbnail | None]):
         return self[image]
 
 
-class Query(NamedTuple):
-    """One query whose image can be read."""
-
-    id: str
-    entry: Entry
-    thumbnail: Thumbnail
-
-    @property
-    def box(self) -> tuple[float, ...]:
-        """The part that asks: left, top, width and height in pixels of the thumbnail; empty for a whole image."""
-        if self.entry.box is None:
-            return ()
-        left, top, right, bottom = self.entry.box
-        width, height = self.thumbnail.picture.width, self.thumbnail.picture.height
-        lengths = (width * left, height * top, width * (right - left), height * (bottom - top))
-        return tuple(round(length, 1) for length in lengths)
-
-
 class QueryGallery(NamedTuple):
     """The queries of one exhibit."""
 
     id: str
     exhibit: ShownExhibit
-    queries: list[Query]
+    queries: list[Entry]
+    """Those whose images can be read."""
     album: Album
 
     @property
     def marks(self) -> list[Mark]:
         """Marks that the legend explains."""
-        rankings = [ranking for query in self.queries for ranking in query.entry.rankings]
+        rankings = [ranking for query in self.queries for ranking in query.rankings]
         marks = dict.fromkeys(found.mark for ranking in rankings for found in ranking.found)
         return [mark for mark in marks if mark is not None]
 
@@ -82,7 +65,8 @@ class QueryGallery(NamedTuple):
     @property
     def square(self) -> bool:
         """Tell whether its pictures are about square; else their panels are as wide as photographs."""
-        return median(query.thumbnail.picture.width / query.thumbnail.picture.height for query in self.queries) < 1.15
+        pictures = [thumbnail.picture for query in self.queries if (thumbnail := self.album[query.image])]
+        return median(picture.width / picture.height for picture in pictures) < 1.15
 
 
 def galleries_of(results: Results) -> tuple[list[QueryGallery], list[tuple[ShownExhibit, str]]]:
@@ -93,10 +77,7 @@ def galleries_of(results: Results) -> tuple[list[QueryGallery], list[tuple[Shown
             continue
         id = f"{exhibit.dataset}-{exhibit.paper}-{exhibit.name}"
         album = Album(results.folder.resolve(), id)
-        entries = enumerate(median_first(exhibit.entries), start=1)
-        found = [(f"query-{id}-{place}", entry, album[entry.image]) for place, entry in entries]
-        queries = [Query(name, entry, thumbnail) for name, entry, thumbnail in found if thumbnail is not None]
-        if queries:
+        if queries := [entry for entry in median_first(exhibit.entries) if album[entry.image]]:
             galleries.append(QueryGallery(id, exhibit, queries, album))
         else:
             left_out.append((exhibit, "its images are not in place any more; put them back."))

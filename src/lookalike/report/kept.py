@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lookalike.exhibits.registry import PAPERS
+from lookalike.report.ledger import numbers_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Dataset
 
@@ -33,8 +34,9 @@ def run_summary(
         "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
         "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
         "rules": jobs.by_rule().round(3).to_dict("records"),
-        "headline": dataset.headline,
+        "headline": (folder / "exhibits" / "headline.txt").read_text(encoding="utf-8").strip("\n"),
         "differences": differences_of(claims),
+        "numbers": numbers_of(dataset),
     }
 
 

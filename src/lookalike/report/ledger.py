@@ -14,7 +14,7 @@ import pandas as pd
 
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report.results import Dataset, Results
-from lookalike.report.tables import Grid, frame_grid, text_of
+from lookalike.report.tables import text_of
 from lookalike.studies.rooms import all_exhibits
 
 COLUMNS = ("paper", "place", "what", "printed", "demo", "longest", "run", "draws", "change")
@@ -61,7 +61,8 @@ def ledger(
     rows = []
     for id, n_printed in Counter(f"{row['paper']}/{row['exhibit']}" for row in printed if row["value"]).items():
         about = known.get(id, {"run": "", "change": ""})
-        place = {"paper": id.partition("/")[0], "place": place_of(id), "change": about["change"]}
+        label = getattr(all_exhibits().get(id), "label", "") or "text"
+        place = {"paper": id.partition("/")[0], "place": label, "change": about["change"]}
         found: dict[str, dict[str, str]] = {}
         for dataset in (*demo, *(run for run in about["run"].split(";") if run not in demo)):
             side = "demo" if dataset in demo else "longest"
@@ -72,46 +73,15 @@ def ledger(
                     row |= {"run": number["run"]} if side == "longest" else {}
         none = f"{n_printed} printed numbers, none of them run on photographs"
         rows += list(found.values()) or [{**place, "what": none}]
-    rows += claim_rows(claims, known, demo)
-    order = [*PAPERS]
-    rows.sort(key=lambda row: order.index(row["paper"]))
-    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str).fillna("")
-
-
-def claim_rows(
-    claims: Iterable[Mapping[str, str]], known: Mapping[str, Mapping[str, str]], demo: Collection[str]
-) -> list[dict[str, str]]:
-    """Return a row a claim: its sentence, and its verdicts in the demo and in the run that decides it, or another."""
-    rows: dict[str, dict[str, str]] = {}
+    of_claims: dict[str, dict[str, str]] = {}
     for claim in claims:
-        about = {"paper": claim["paper"], "place": claim["place"], "what": claim["claim"]}
-        row = rows.setdefault(claim["id"], about | {"change": known.get(claim["exhibit"], {}).get("change", "")})
+        about = {"paper": claim["paper"], "place": claim["place"], "what": claim["claim"], "draws": claim["data"]}
+        row = of_claims.setdefault(claim["id"], about | {"change": known.get(claim["exhibit"], {}).get("change", "")})
         side = "demo" if claim["dataset"] in demo else "longest"
         if side not in row:
             row |= {side: claim["verdict"]} | ({"run": claim["title"]} if side == "longest" else {})
-            row.setdefault("draws", claim["data"])
-    return list(rows.values())
-
-
-def by_place(rows: pd.DataFrame, name: str) -> list[tuple[str, list[str], Grid]]:
-    """Return the tables of a paper: of each place with numbers its title, notes and numbers, and last its claims."""
-    found: list[tuple[str, list[str], Grid]] = []
-    has_number = rows["printed"] != ""
-    for place, own in rows[has_number].groupby("place", sort=False):
-        notes = [f"Over: {' '.join(own['draws'].unique())}", f"What would change it: {own['change'].iloc[0]}."]
-        numbers = own[["what", "printed", "demo", "longest", "run"]]
-        found.append((str(place), notes, frame_grid(numbers, str(place), f"{name}-{len(found)}", limit=len(own))))
-    others = rows.loc[~has_number, ["what", "place", "demo", "longest", "run", "change"]]
-    return [
-        *found,
-        ("Claims, and what was not run", [], frame_grid(others, "Claims", f"{name}-claims", limit=len(rows))),
-    ]
-
-
-def place_of(id: str) -> str:
-    """Name the place of an exhibit in its paper."""
-    exhibit = all_exhibits().get(id)
-    return (exhibit.label if exhibit else "") or "text"
+    rows = sorted([*rows, *of_claims.values()], key=lambda row: [*PAPERS].index(row["paper"]))
+    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str).fillna("")
 
 
 def numbers_at_hand(results: Results, kept: Iterable[Mapping[str, Any]]) -> dict[str, Numbers]:

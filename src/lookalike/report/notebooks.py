@@ -9,28 +9,12 @@ from html import escape
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_table
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.results import with_parts
+from lookalike.exhibits.results import COLUMN_TYPES, read_results, with_parts
 from lookalike.exhibits.sheets import Sheet, html
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
-from lookalike.report.results import Dataset, Results, ShownExhibit
-
-COLUMNS = (
-    "dataset",
-    "study",
-    "representation",
-    "subset",
-    "fold",
-    "setting",
-    "method",
-    "metric",
-    "x",
-    "value",
-    "source",
-)
-"""Columns of `PaperReader.metrics` that are always there."""
+from lookalike.report.results import Results
 
 
 @dataclass(frozen=True)
@@ -72,6 +56,7 @@ class PaperReader:
                 self.results = Results.find()
             except LookalikeError as error:
                 self.why_none = str(error)
+        self._exhibits = self.results.exhibits(paper) if self.results else []
 
     def _repr_html_(self) -> str:
         return self.overview().html
@@ -79,23 +64,14 @@ class PaperReader:
     def __repr__(self) -> str:
         return self.overview().text
 
-    @property
-    def _exhibits(self) -> list[ShownExhibit]:
-        return self.results.exhibits(self.paper) if self.results else []
-
-    @property
-    def _datasets(self) -> list[Dataset]:
-        """The data sets that have exhibits of this paper, in the order of `Results.datasets`."""
-        own = {exhibit.dataset for exhibit in self._exhibits}
-        return [dataset for dataset in self.results.datasets if dataset.id in own] if self.results else []
-
     def overview(self) -> Shown:
         """Show every exhibit of the paper with its state in every data set that has it."""
         citation, states = PAPERS[self.paper].citation, dict[str, list[str]]()
         for exhibit in self._exhibits:
             states.setdefault(exhibit.heading, []).append(f"{exhibit.source}: {exhibit.state}")
         rows = [(heading, "; ".join(own)) for heading, own in states.items()]
-        note = self.why_none or f"Results: {', '.join(dataset.source for dataset in self._datasets) or 'none yet'}."
+        sources = dict.fromkeys(exhibit.source for exhibit in self._exhibits)
+        note = self.why_none or f"Results: {', '.join(sources) or 'none yet'}."
         return Shown(
             f"<p><b>{escape(citation)}</b><br>{escape(note)}</p>{_table(('exhibit', 'state'), rows)}",
             "\n".join([citation, note, *map(": ".join, rows)]),
@@ -127,18 +103,17 @@ class PaperReader:
         return Shown(_table(("verdict", "claim", "by"), rows), text)
 
     def metrics(self) -> pd.DataFrame:
-        """Return the numbers of all data sets that have exhibits of this paper, and the ``source`` of each.
+        """Return the rows of results of all studies that have exhibits of this paper, and the ``source`` of each.
 
-        Rows of the one table of results have a column for each part of their setting besides.
+        They have a column for each part of their setting besides.
         """
-        tables = [pd.DataFrame(columns=list(COLUMNS))]
-        for dataset in self._datasets:
-            folder = dataset.exhibits[0].folder.parents[1]
-            for study in dict.fromkeys(exhibit.study for exhibit in dataset.exhibits if exhibit.paper == self.paper):
-                names = "results.parquet", f"{study}/results.parquet", f"{study}/metrics.parquet"
-                for table in [read_table(folder / name) for name in names if (folder / name).is_file()]:
-                    rows = with_parts(table[table["study"] == study]) if "study" in table else table
-                    tables += [rows.assign(dataset=dataset.id, study=study, source=dataset.source)] * (len(rows) > 0)
+        tables = [pd.DataFrame(columns=[*COLUMN_TYPES, "dataset", "source"])]
+        for exhibit in {(exhibit.dataset, exhibit.study): exhibit for exhibit in self._exhibits}.values():
+            folder = exhibit.folder.parents[1]
+            for path in (folder / "results.parquet", folder / exhibit.study / "results.parquet"):
+                rows = read_results(path) if path.is_file() else tables[0]
+                rows = with_parts(rows[rows["study"] == exhibit.study])
+                tables += [rows.assign(dataset=exhibit.dataset, source=exhibit.source)] * (len(rows) > 0)
         return pd.concat(tables[1:] or tables, ignore_index=True)
 
     def _missing(self, what: str) -> Shown:

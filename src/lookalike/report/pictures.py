@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LONGEST_SIDE, QUALITY = 1600, 82
 """Pixels of the longest side of a montage of photographs, and how exact it is as WebP, from 0 to 100."""
 WIDE = 1000
-"""Pixels from which on a picture is wide."""
+"""Pixels from which on a picture is wide: on a phone its letters would be too small to read."""
 MOST_BYTES = 300_000
 """Of a drawing that stands on a page as SVG; a montage of photographs has more."""
 PIXELS_A_POINT = 200 / 72
@@ -38,11 +38,6 @@ class Picture:
     """Elements of an SVG of `box` that lie over the picture, and tell the numbers of the point beneath the pointer."""
     box: str = ""
 
-    @property
-    def is_wide(self) -> bool:
-        """Tell whether, as wide as a phone, it has letters too small to read."""
-        return self.width > WIDE
-
 
 def encode(path: Path) -> Picture:
     """Encode the picture of a PNG file: the SVG beside it where it is a drawing, else as WebP on white."""
@@ -55,7 +50,7 @@ def encode(path: Path) -> Picture:
             points = [float(side) for side in size.groups()]
             width, height = (round(PIXELS_A_POINT * side) for side in points)
             titles = "\n".join(POINT.findall(text.decode("utf-8", "replace")))
-            return Picture(_address("svg+xml", text), width, height, titles, "0 0 {:g} {:g}".format(*points))
+            return Picture(data_address("svg+xml", text), width, height, titles, "0 0 {:g} {:g}".format(*points))
     try:
         with Image.open(path) as opened:
             pixels = opened.convert("RGBA")
@@ -70,10 +65,11 @@ def encode(path: Path) -> Picture:
 def _webp(picture: Image, quality: int) -> Picture:
     memory = io.BytesIO()
     picture.save(memory, "WEBP", quality=quality, method=2)
-    return Picture(_address("webp", memory.getvalue()), picture.width, picture.height)
+    return Picture(data_address("webp", memory.getvalue()), picture.width, picture.height)
 
 
-def _address(kind: str, content: bytes) -> str:
+def data_address(kind: str, content: bytes) -> str:
+    """Return content as an address that stands in a page."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 

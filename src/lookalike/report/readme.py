@@ -28,7 +28,7 @@ ALL_VERDICTS = "`results/claims.md` has each with the run that decides it, and p
 
 def readme_numbers(results: Results, origin: str) -> str:
     """Return a run's numbers as Markdown: the first primary claims of each paper, how many hold, and what made them."""
-    if not any(dataset.headline for dataset in results.datasets):
+    if not results.datasets:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
     claims = claims_of(results)
     heads = ("The paper says", "Run here on", "Here", "Paper", "")
@@ -37,7 +37,7 @@ def readme_numbers(results: Results, origin: str) -> str:
         "Differences in percentage points of mean average precision (mAP), with 95% intervals in brackets. A dash: the "
         "paper prints no such number. S-TG and S-DA are the two algorithms of SOML."
     )
-    verdicts = " ".join((words.counts_words(results.claims), ALL_VERDICTS)) if claims else ""
+    verdicts = f"{words.counts_words(results.claims)} {ALL_VERDICTS}" if claims else ""
     parts = [verdicts, front.synthetic_words(results), f"Made by {origin}."]
     return "\n\n".join(("\n".join(lines), note, *filter(None, parts))) + "\n"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +20,7 @@ from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.sheets import html
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.writing import Sidecar
+from lookalike.report.pictures import data_address
 
 ENVIRONMENT = "LOOKALIKE_RESULTS"
 """Environment variable that names the folder of results."""
@@ -50,7 +49,7 @@ class ShownExhibit(Sidecar):
     @property
     def source(self) -> str:
         """Its data set, named as in notebooks."""
-        return _source(self.dataset_title, self.synthetic)
+        return f"{self.dataset_title} (synthetic)" if self.synthetic else self.dataset_title
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -88,24 +87,25 @@ class ShownExhibit(Sidecar):
 
     def _repr_html_(self) -> str:
         """Return a ``<figure>`` with heading, picture or table, state, caption and notes."""
-        body = self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>"
-        badge = self.state.badge
-        state = f"<p>{badge.sign} {escape(badge.words)}</p>\n" if badge else ""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        head = f"<strong>{escape(self.heading)}</strong>, {escape(self.source)}"
-        caption = f"<figcaption>{escape(' '.join(self.caption))}</figcaption>\n"
-        below = f"<details><summary>Notes</summary><ul>{notes}</ul></details>\n" if notes else ""
-        return f'<figure style="margin: 1em 0">\n<p>{head}</p>\n{body}\n{state}{caption}{below}</figure>'
+        notes, badge = "".join(f"<li>{escape(note)}</li>" for note in self.notes), self.state.badge
+        parts = (
+            f"<p><strong>{escape(self.heading)}</strong>, {escape(self.source)}</p>",
+            self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>",
+            f"<p>{badge.sign} {escape(badge.words)}</p>" if badge else "",
+            f"<figcaption>{escape(' '.join(self.caption))}</figcaption>",
+            f"<details><summary>Notes</summary><ul>{notes}</ul></details>" if notes else "",
+        )
+        return f'<figure style="margin: 1em 0">{"".join(parts)}</figure>'
 
     def _body(self) -> str:
         """Return the picture or the table itself."""
         picture = self.picture()
         if picture is None:
             return html(self.sheets, f"{self.dataset}-{self.paper}-{self.name}")
-        data = base64.b64encode(picture.read_bytes()).decode("ascii")
         # the caption beneath describes it; here is what it is
-        alternative = escape(f"{self.heading}, {self.kind} of {self.dataset_title}", quote=True)
-        return f'<img style="max-width: 100%; background: #fff" alt="{alternative}" src="data:image/png;base64,{data}">'
+        what = escape(f"{self.heading}, {self.kind} of {self.dataset_title}", quote=True)
+        address = data_address("png", picture.read_bytes())
+        return f'<img style="max-width: 100%; background: #fff" alt="{what}" src="{address}">'
 
 
 @dataclass(frozen=True)
@@ -116,17 +116,10 @@ class Dataset:
     title: str
     synthetic: bool
     """Whether its images are made by code."""
-    headline: str
-    """Its main numbers in a few lines; "" where the study has written none."""
     not_run: str
     """What to do to run it, where no exhibit of it was run; else ""."""
     exhibits: tuple[ShownExhibit, ...] = field(repr=False)
     """In the papers' order."""
-
-    @property
-    def source(self) -> str:
-        """Its name in notebooks."""
-        return _source(self.title, self.synthetic)
 
     @property
     def studies(self) -> list[str]:
@@ -170,9 +163,12 @@ class Results:
     def datasets(self) -> list[Dataset]:
         """Data sets that have an exhibit, by study, those of real images first, then by id."""
         by_dataset: dict[str, list[ShownExhibit]] = {}
-        for path in _sidecars(self.folder):
-            by_dataset.setdefault(path.parents[2].name, []).append(read_exhibit(path))
-        found = [_dataset(self.folder / name, exhibits) for name, exhibits in by_dataset.items()]
+        for exhibit in sorted(map(read_exhibit, _sidecars(self.folder)), key=_place):
+            by_dataset.setdefault(exhibit.dataset, []).append(exhibit)
+        found = []
+        for id, (first, *others) in by_dataset.items():
+            not_run = first.problem if {exhibit.state for exhibit in (first, *others)} == {State.NOT_RUN} else ""
+            found.append(Dataset(id, first.dataset_title, first.synthetic, not_run, (first, *others)))
         return sorted(found, key=lambda found: (ROOMS.index(found.studies[0]), found.synthetic, found.id))
 
     @cached_property
@@ -207,15 +203,6 @@ class Results:
             raise LookalikeError(f"{dataset} has no exhibit {paper}/{name}: choose one of {', '.join(found)}")
         return found[f"{paper}/{name}"]
 
-    def states(self) -> dict[State, int]:
-        """Return how many exhibits have each state."""
-        found = Counter(exhibit.state for exhibit in self.exhibits())
-        return {state: found[state] for state in State}
-
-
-def _source(title: str, synthetic: bool) -> str:
-    return f"{title} (synthetic)" if synthetic else title
-
 
 def _sidecars(folder: Path) -> Iterable[Path]:
     """Yield every ``{dataset}/exhibits/{paper}/{name}.json``; what a killed job left behind starts with a dot."""
@@ -225,20 +212,6 @@ def _sidecars(folder: Path) -> Iterable[Path]:
 def _place(exhibit: ShownExhibit) -> tuple[int, int, int, str]:
     """Return a key to sort exhibits by: paper, with our own groups last, then its numbering, then study."""
     return [*PAPERS, exhibit.paper].index(exhibit.paper), exhibit.order, ROOMS.index(exhibit.study), exhibit.id
-
-
-def _dataset(folder: Path, exhibits: list[ShownExhibit]) -> Dataset:
-    """Sum up the exhibits of one data set."""
-    exhibits = sorted(exhibits, key=_place)
-    first, headline = exhibits[0], folder / "exhibits" / "headline.txt"
-    return Dataset(
-        id=folder.name,
-        title=first.dataset_title,
-        synthetic=first.synthetic,
-        headline=headline.read_text(encoding="utf-8").strip("\n") if headline.is_file() else "",
-        not_run=first.problem if all(exhibit.state == State.NOT_RUN for exhibit in exhibits) else "",
-        exhibits=tuple(exhibits),
-    )
 
 
 _EXHIBIT = TypeAdapter(ShownExhibit)

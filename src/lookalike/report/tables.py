@@ -60,28 +60,21 @@ def terms() -> dict[str, str]:
 
 
 def grids_of(exhibit: ShownExhibit) -> list[Grid]:
-    """Return the tables of an exhibit's sheets, as its files show them."""
+    """Return the tables of an exhibit's sheets, as its files show them, with a dash where a number is missing."""
     grids, n_sheets = [], len(exhibit.sheets)
     for place, sheet in enumerate(exhibit.sheets):
         title = sheet.heading or sheet.title
         part = f", part {place + 1} of {n_sheets}{f': {title}' if title else ''}" if n_sheets > 1 else ""
-        markup = html([_in_words(sheet)], f"{view_id(exhibit)}-{place}")
+        cells = [zip(row, sheet.numbers, strict=True) for row in sheet.rows]
+        rows = [tuple(MISSING if is_number and cell in ("", "-") else cell for cell, is_number in row) for row in cells]
+        markup = html([replace(sheet, rows=tuple(rows))], f"{view_id(exhibit)}-{place}")
         own = sheet.title if part else ""
-        grids.append(Grid(f"{_title(exhibit)}{part}", markup, len(sheet.rows), sortable=False, title=own))
+        grids.append(Grid(f"{_title(exhibit)}{part}", markup, len(rows), sortable=False, title=own))
     return grids
 
 
 def _title(exhibit: ShownExhibit) -> str:
     return f"{exhibit.heading}, {exhibit.dataset_title}"
-
-
-def _in_words(sheet: Sheet) -> Sheet:
-    """Return the same sheet with a dash where a number is missing."""
-
-    def words(cell: str, is_number: bool) -> str:
-        return MISSING if is_number and cell in ("", "-") else cell
-
-    return replace(sheet, rows=tuple(tuple(map(words, row, sheet.numbers)) for row in sheet.rows))
 
 
 def frame_grid(

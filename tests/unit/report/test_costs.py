@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lookalike.report.costs import Task, duration, full_seconds, study_cost
+from lookalike.report.costs import Task, full_seconds, study_cost
 
 KEPT = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "runs"
 
@@ -36,7 +36,3 @@ def test_other_studies_take_what_parts_or_their_own_run_took():
 def test_cores_share_what_jobs_take_and_a_job_waits_for_what_it_needs():
     tasks = {"a": Task(3, 1, ()), "b": Task(2, 1, ("a",)), "c": Task(8, 2, ("gone",))}
     assert [full_seconds(tasks, cores) for cores in (1, 2, 3)] == [13, 6.5, 5]
-
-
-def test_a_length_of_time_has_one_unit():
-    assert [duration(seconds) for seconds in (0, 40, 90, 7200, 1e6)] == ["–", "40 s", "1.5 min", "2.0 h", "11.6 days"]

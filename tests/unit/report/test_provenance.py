@@ -1,6 +1,5 @@
 """The job that made a number is found among the records of jobs, and what made it is told in words."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +9,7 @@ import yaml
 from made_report import JMLR, add_record
 
 from lookalike.core.job_record import write_record
-from lookalike.report.provenance import COLUMNS, Jobs, commits, project_path, read_jobs, versions_of
+from lookalike.report.provenance import project_path, read_jobs
 from lookalike.report.site import configuration_parts
 
 TABLE4 = f"results/demo/exhibits/{JMLR}/table4.json"
@@ -49,14 +48,11 @@ def test_commits_versions_and_processors_of_all_jobs(logs):
     assert jobs.distinct("commit") == ["bbbb", "aaaa"], "in the order in which jobs ran"
     assert jobs.distinct("processor") == ["an older one", "a processor"]
     assert [jobs.versions[name] for name in ("numpy", "faiss", "python")] == [["2.10.0", "2.9.0"], ["1.9"], ["3.12.1"]]
-    assert [fact for fact in versions_of(jobs) if fact.term == "numpy"] == [("numpy", "2.10.0, 2.9.0", False)]
-    assert commits(jobs) == "bbbb, aaaa, with files changed since"
-    assert commits(Jobs(replace(job, commit="") for job in jobs)) == "outside a git work tree"
+    assert jobs.modified
 
 
 def test_jobs_by_rule(logs):
     table = read_jobs(logs).by_rule()
-    assert tuple(table) == COLUMNS
     assert list(table["rule"])[:3] == ["unrelated", "draw_images", "describe"]
     assert table.set_index("rule").loc["describe"].to_list() == [2, 2.0, 4.0, 2.0, 100.0]
 
@@ -72,7 +68,7 @@ def test_no_records_are_no_jobs_and_those_of_another_version_are_passed_over(tmp
     (tmp_path / "table4.job.json").write_text('{"rule": "a", "inputs": [], "outputs": []}')
     for folder in (tmp_path, tmp_path / "nowhere"):
         assert read_jobs(folder) == ()
-    assert tuple(read_jobs(tmp_path).by_rule()) == COLUMNS
+    assert read_jobs(tmp_path).by_rule().empty
 
 
 def test_what_the_workflow_writes_is_read(tmp_path):

@@ -15,7 +15,7 @@ from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB
 from lookalike.core.settings.methods import Fit, Method
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain
 from lookalike.core.settings.ratings import Ratings
-from lookalike.core.settings.schema import Representation
+from lookalike.core.settings.schema import Descriptor, Representation
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit
@@ -72,12 +72,10 @@ class CategorySection(MethodStudy):
     jobs: ClassVar = {
         "draw_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
         " n_shards=data_set.shards seed=drawing_seed",
-        "locate_images": "data=located drawn=painted_root wants_words",
-        "scan_images": "clutter=data_set.clutter classes=scanned_classes",
-        "draw_codebook_pool": "pool=data_set.pool seed",
-        "learn_palette": "descriptor=descriptor_of seed",
+        "scan_images": "data=located drawn=painted_root clutter=data_set.clutter classes=scanned_classes"
+        " pool=data_set.pool descriptors seed",
         "describe_blocks": "n_shards=data_set.shards",
-        "learn_codebook": "representation=representation_of seed",
+        "count_visterms": "representation=representation_of seed",
         "draw_splits": "classes=classes_of splits seed",
         "run": "specs seed",
         "run_side_study": "side=side_of folds=folds_of seed",
@@ -205,9 +203,11 @@ class CategorySection(MethodStudy):
         """Classes of which a scan keeps images; of all without any."""
         return self.data_set.classes or []
 
-    def descriptor_of(self, fitted: Sequence[str], descriptor: str, **names: str) -> object:
-        """Return the settings of a descriptor."""
-        return self._shared.descriptors[descriptor]
+    @property
+    def descriptors(self) -> dict[str, Descriptor]:
+        """Return the descriptors that its representations are made from."""
+        made_from = [self._shared.representations[id].descriptor for id in (self.representation, *self.ablations)]
+        return {id: self._shared.descriptors[id] for id in made_from}
 
     def representation_of(self, fitted: Sequence[str], representation: str, **names: str) -> Representation:
         """Return the settings of a representation."""

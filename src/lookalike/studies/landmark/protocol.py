@@ -28,7 +28,7 @@ from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_json
 from lookalike.core.machine import processor_name
-from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.exhibits.results import write_results
 from lookalike.features.visterms import TfidfVisterms
@@ -37,7 +37,7 @@ from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
-from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
+from lookalike.studies.landmark.rankings import MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.results import FEATURES, rows_of_run
 from lookalike.studies.metrics import select
 from lookalike.studies.selection import grid
@@ -47,68 +47,6 @@ STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
 """Learners whose every step takes one of the triplets at random (JMLR section 2.1); all others see each once."""
 CUTS = 2
 """How often constants are tried on images that are held out."""
-
-
-def draw_learning_images(
-    queries: pd.DataFrame,
-    relevance: pd.DataFrame,
-    image_ids: ArrayLike,
-    landmarks: Sequence[str],
-    *,
-    positives: int,
-    negatives: int,
-    draws: int,
-    seed: int,
-) -> pd.DataFrame:
-    """Choose each landmark's positives and negatives, so many times; each time by the seed and landmark alone."""
-    images = np.unique(np.asarray(image_ids, dtype=np.int32))
-    tables = []
-    for landmark in landmarks:
-        candidates = _candidates(queries, relevance, images, landmark, positives, negatives)
-        roles = tuple(zip(("positive", "negative"), candidates, (positives, negatives), strict=True))
-        for draw in range(draws):
-            rng = generator(seed, "landmark", landmark, "draw", draw, "images")
-            for role, images_of_role, n in roles:
-                drawn = np.sort(rng.choice(images_of_role, n, replace=False))
-                tables.append(pd.DataFrame({"landmark": landmark, "draw": draw, "image_id": drawn, "role": role}))
-    table = pd.concat(tables, ignore_index=True)
-    return table.astype({"draw": np.int32, "image_id": np.int32})
-
-
-def _candidates(
-    queries: pd.DataFrame,
-    relevance: pd.DataFrame,
-    images: Integers,
-    landmark: str,
-    n_positives: int,
-    n_negatives: int,
-) -> tuple[Integers, Integers]:
-    """Return the images that can be drawn as positives and as negatives of a landmark, ascending; refuse too few."""
-    own = queries[queries["landmark"] == landmark]
-    if own.empty:
-        known = ", ".join(sorted(set(queries["landmark"].tolist())))
-        raise LookalikeError(f"there is no query of landmark {landmark!r}; there are landmarks: {known}")
-    asked = own["image_id"].to_numpy()
-    # images of other landmarks, their queries too, are negatives like any other
-    judged = relevance[relevance["query"].isin(own["query"])]
-    wanted = judged.loc[judged["relevance"] != JUNK, "image_id"].to_numpy()
-    junk = judged.loc[judged["relevance"] == JUNK, "image_id"].to_numpy()
-    # junk for one query and good for another is neither
-    positives = np.setdiff1d(np.intersect1d(images, wanted), np.concatenate([asked, junk]))
-    negatives = np.setdiff1d(images, np.concatenate([asked, wanted, junk]))
-    if len(positives) <= n_positives:
-        raise LookalikeError(
-            f"landmark {landmark} has {len(positives)} good or ok images besides its queries, and learning from "
-            f"{n_positives} needs one more than that, to be found: lower learning.positives, or list the other "
-            "landmarks under `landmarks`"
-        )
-    if len(negatives) < n_negatives:
-        raise LookalikeError(
-            f"landmark {landmark} has {len(negatives)} images that are neither good, ok nor junk of it, fewer than the "
-            f"{n_negatives} negatives to learn from: set learning.negatives to at most {len(negatives)}, or add "
-            "images"
-        )
-    return positives, negatives
 
 
 def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> Ints:

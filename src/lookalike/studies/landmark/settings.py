@@ -74,14 +74,15 @@ class LandmarkSettings(MethodStudy):
     jobs: ClassVar = {
         "draw_images": "kind=data_set.kind painted=data_set.synthetic_landmarks folder=painted_folder"
         " n_shards=data_set.shards seed=drawing_seed",
-        "locate_images": "data=located drawn=painted_files wants_words",
+        "scan_landmarks": "data=located drawn=painted_files wants_words",
         "extract_keypoints": "keypoints=keypoints_of n_shards=data_set.shards",
         "train_words": "codebook=codebook_of seed",
         "assign_words": "codebook=codebook_of",
         "read_published_words": "codebook=codebook_of n_shards=data_set.shards",
         "count_words": "codebook=codebook_of",
-        "draw_queries": "landmarks=landmark_names distractors=data_set.distractors n_queries=data_set.queries seed",
-        "draw_learning_images": "landmarks=landmark_names learning seed",
+        "read_ground_truth": "landmarks=landmark_names learning seed",
+        "draw_queries": "landmarks=landmark_names learning distractors=data_set.distractors"
+        " n_queries=data_set.queries seed",
         "run": "specs landmarks=landmark_names passes=learning.passes seed",
         "measure_lead": "specs setting=lead_setting chosen_draws=lead.chosen_draws landmarks=landmark_names"
         " passes=learning.passes seed",

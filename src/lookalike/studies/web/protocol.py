@@ -1,4 +1,4 @@
-"""The steps of the web study: prepare, train a ranker, average, score; relevance is from the log (JMLR 5.2)."""
+"""The steps of the web study: train a ranker, average, score; relevance is from the log (JMLR 5.2)."""
 
 from __future__ import annotations
 
@@ -27,37 +27,11 @@ from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
-from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.validation import Validation, hold_out
+from lookalike.studies.web.settings import LogLearning, LogTest
+from lookalike.studies.web.validation import Validation, images_of_part
 
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
-
-
-def images_of_part(images: pd.DataFrame, part: str) -> NDArray[np.int32]:
-    """Return the image ids of ``"train"`` or ``"test"``, ascending."""
-    return np.sort(images.loc[images["part"] == part, "image_id"].to_numpy(np.int32))
-
-
-def prepare_training(
-    log: QueryLog,
-    images: pd.DataFrame,
-    store: VistermStore,
-    held_out: HeldOutLog,
-    *,
-    theta: float,
-    seed: int,
-    rows_folder: PathLike,
-    validation_path: PathLike,
-) -> tuple[CompactRows, Validation]:
-    """Hold out training images, and write rows of the others; `theta` cuts the relevance that scores held-out ones."""
-    training = images_of_part(images, "train")
-    images_held_out = hold_out(log, training, held_out.images, integer_seed(seed, "web", "held_out"))
-    rows = CompactRows.build(store, np.setdiff1d(training, images_held_out), rows_folder)
-    queries = integer_seed(seed, "web", "validation_queries")
-    validation = Validation.make(rows, store, log, images_held_out, held_out.queries, queries, theta=theta)
-    validation.save(validation_path)
-    return rows, validation
 
 
 def train_ranker(
@@ -159,6 +133,12 @@ def as_model(W: Array, fits: Sequence[Mapping[str, Any]], learning: LogLearning)
     model.n_steps_ = sum(int(fit["n_steps"]) for fit in fits)
     model.n_updates_ = sum(int(fit["n_updates"]) for fit in fits)
     return model
+
+
+def systems_of(matrices: Sequence[PathLike]) -> dict[str, Callable[[], Array | None]]:
+    """Return what retrieves: the first ranker, the mean of several, and Euclidean; each loads its W when called."""
+    average = {"oasis-averaged": lambda: averaged(matrices)} if len(matrices) > 1 else {}
+    return {"oasis": lambda: np.load(matrices[0]), **average, "euclidean": lambda: None}
 
 
 def test_rows(rows: CompactRows, store: VistermStore, images: pd.DataFrame) -> tuple[NDArray[np.int32], Any]:

@@ -50,13 +50,10 @@ class WebStudy(Study):
     without_effect: ClassVar = {"batch": True, "training": {"threads", "checkpoint_seconds"}}
 
     jobs: ClassVar = {
-        "simulate_log": "simulation seed=drawing_seed",
-        "simulate_visterms": "simulation n_shards=data_set.shards seed=drawing_seed",
-        "measure_marginals": "words seed",
-        "prepare_training": "words held_out=validation theta=training.theta seed",
+        "simulate_web": "simulation n_shards=data_set.shards drawing_seed words held_out=validation"
+        " theta=training.theta seed",
         "train_on_log": "learning checkpoint_seconds=training.checkpoint_seconds seed",
-        "average_web_rankers": "learning",
-        "score_web_retrieval": "words test seed",
+        "score_web_retrieval": "words test learning seed",
         "time_size": "learners=timed_learners seed",
     }
 
@@ -148,10 +145,6 @@ class WebStudy(Study):
         """Return the jobs that time one learner at one size each, or the one job for all of them."""
         files = ["runtime/{}.parquet"]
         return batch_of_fits(self.dataset, self.batch, "time_size", "{learner}-{size}", self.timed, files)
-
-    def visterm_folders(self) -> list[str]:
-        """Return the folders of the data set's visterms."""
-        return [f"{self.folder}/visterms/shard-{shard:03d}" for shard in range(self.data_set.shards)]
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""

@@ -16,12 +16,16 @@ import scipy.sparse as sp
 from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
+from lookalike.core.seeds import integer_seed
+from lookalike.learners.compact_rows import CompactRows
 from lookalike.ranking.exact_search import average_precision
+from lookalike.studies.web.settings import HeldOutLog
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lookalike.data.query_log import QueryLog
     from lookalike.features.visterm_store import VistermStore
-    from lookalike.learners.compact_rows import CompactRows
 
 Seed = int | np.random.SeedSequence | np.random.Generator
 LARGEST_SHARE = 3
@@ -121,3 +125,29 @@ class Validation:
             shape = len(kept["indptr"]) - 1, int(kept["n_features"])
             rows = sp.csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=shape)
             return cls(rows, kept["queries"], kept["relevant_indptr"], kept["relevant_indices"], n_threads)
+
+
+def images_of_part(images: pd.DataFrame, part: str) -> npt.NDArray[np.int32]:
+    """Return the image ids of ``"train"`` or ``"test"``, ascending."""
+    return np.sort(images.loc[images["part"] == part, "image_id"].to_numpy(np.int32))
+
+
+def prepare_training(
+    log: QueryLog,
+    images: pd.DataFrame,
+    store: VistermStore,
+    held_out: HeldOutLog,
+    *,
+    theta: float,
+    seed: int,
+    rows_folder: PathLike,
+    validation_path: PathLike,
+) -> tuple[CompactRows, Validation]:
+    """Hold out training images, and write rows of the others; `theta` cuts the relevance that scores held-out ones."""
+    training = images_of_part(images, "train")
+    images_held_out = hold_out(log, training, held_out.images, integer_seed(seed, "web", "held_out"))
+    rows = CompactRows.build(store, np.setdiff1d(training, images_held_out), rows_folder)
+    queries = integer_seed(seed, "web", "validation_queries")
+    validation = Validation.make(rows, store, log, images_held_out, held_out.queries, queries, theta=theta)
+    validation.save(validation_path)
+    return rows, validation

@@ -18,6 +18,7 @@ from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS, load
 from lookalike.learners.registry import learner_class
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
+from lookalike.studies.landmark.learning_images import draw_learning_images
 from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
 
 LANDMARKS = ("abbey", "bridge", "castle")
@@ -71,7 +72,7 @@ N_IMAGES = STUDY.counts.shape[0]
 def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, seed=3, **changes):
     learning = {"positives": 5, "negatives": 40, "draws": 2, **changes}
     given = (study.queries, study.relevance, np.arange(images), landmarks)
-    return protocol.draw_learning_images(*given, **learning, seed=seed)
+    return draw_learning_images(*given, **learning, seed=seed)
 
 
 @pytest.fixture(scope="module")

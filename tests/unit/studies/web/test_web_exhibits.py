@@ -136,10 +136,9 @@ def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
     assert math.isnan(alone.loc[("lmnn", 60_000), "ours"])
 
 
-def test_every_ranker_size_and_shard_is_planned_one_by_one_or_in_one_job():
+def test_every_ranker_and_size_is_planned_one_by_one_or_in_one_job():
     study, together = web_study(), web_study(batch="subset")
     assert study.of_rankers("W.npy") == [f"results/made/rankers/{n}/W.npy" for n in (0, 1)]
-    assert study.visterm_folders() == [f"results/made/visterms/shard-{n}" for n in ("000", "001")]
     runs = [f"results/made/runtime/{name}.parquet" for name in ("oasis-60", "oasis-600", "lmnn-100")]
     assert study.timed_runs() == runs
     assert study.runtime_batch().files == ["results/{dataset}/runtime/{learner}-{size}.parquet"]

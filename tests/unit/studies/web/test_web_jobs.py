@@ -16,7 +16,7 @@ from lookalike.studies.web import protocol
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR, times_of_ranker
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.validation import Validation, hold_out
+from lookalike.studies.web.validation import Validation, hold_out, prepare_training
 
 LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0, block=256)
 
@@ -40,7 +40,7 @@ def data(tmp_path_factory):
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "shard-000")
     files = {"rows_folder": folder / "training", "validation_path": folder / "validation.npz"}
-    protocol.prepare_training(*opened(folder), HeldOutLog(images=100, queries=50), theta=0.0, seed=1, **files)
+    prepare_training(*opened(folder), HeldOutLog(images=100, queries=50), theta=0.0, seed=1, **files)
     return folder
 
 

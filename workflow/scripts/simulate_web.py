@@ -1,0 +1,28 @@
+"""Simulate a query log and the visterms of its images, and hold out whole queries of those that are learned from."""
+
+from lookalike.core.job_log import logged
+
+with logged(snakemake):
+    from pathlib import Path
+
+    from lookalike.core.files import read_table
+    from lookalike.data.web_simulation import WebSimulation
+    from lookalike.features.visterm_store import VistermStore
+    from lookalike.studies.web.settings import HeldOutLog
+    from lookalike.studies.web.validation import prepare_training
+
+    params, made = snakemake.params.settings, snakemake.output
+    simulation = WebSimulation(**params["simulation"], seed=params["drawing_seed"])
+    log, n_shards = simulation.query_log(), params["n_shards"]
+    log.save(made.log)
+    simulation.write_images(made.images)
+    shards = [Path(made.visterms, f"shard-{shard:03d}") for shard in range(n_shards)]
+    for shard, folder in enumerate(shards):
+        simulation.write_shard(shard, n_shards, folder)
+    given = log, read_table(made.images), VistermStore(shards, params["words"]), HeldOutLog(**params["held_out"])
+    files = {"rows_folder": made.rows, "validation_path": made.validation}
+    rows, held_out = prepare_training(*given, theta=params["theta"], seed=params["seed"], **files)
+    print(f"{simulation.n_images:,} images, {simulation.n_queries:,} queries")
+    print(
+        f"{len(rows):,} images to learn from, {held_out.rows.shape[0]:,} held out, {len(held_out.queries):,} query them"
+    )
