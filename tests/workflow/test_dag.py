@@ -137,7 +137,7 @@ def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
     assert "run_side_study" not in project.planned("jmlr-table4")
     assert project.planned("jmlr-fig7")["run_side_study"] == 1
     assert set(project.planned("cvpr-fig1")) == {
-        *("draw_images", "read_triplets", "draw_finegrained_demo_triplets", "cvpr-fig1")
+        *("paint_images", "read_triplets", "draw_finegrained_demo_triplets", "cvpr-fig1")
     }
     assert "time_size_websim_demo" not in project.planned("jmlr-fig3a")
 

@@ -59,7 +59,7 @@ EDITS = {
     "recipe": (
         ["data/painted_landmarks.py"],
         ["demo"],
-        {"draw_images": 1, "scan_landmarks": 1},
+        {"paint_images": 1, "scan_landmarks": 1},
         "read_triplets scan_images_demo run_fold_demo train_on_log_websim_demo",
     ),
     # what pages say: nothing is computed

@@ -6,20 +6,20 @@ of descriptors. A folder of published visterm counts has manifest and pool, and 
 """
 
 
-rule draw_images:
+rule paint_images:
     output:
-        f"{RESULTS}/drawn/{{shard}}.json",
+        f"{RESULTS}/painted/{{shard}}.json",
     log:
-        f"{LOGS}/draw_images/{{shard}}.log",
+        f"{LOGS}/paint_images/{{shard}}.log",
     wildcard_constraints:
         dataset=one_of(PAINTED),
     conda:
         "../../envs/images.yaml"
     params:
-        settings=settings_for(STUDY_OF, "draw_images"),
+        settings=settings_for(STUDY_OF, "paint_images"),
         recipe=lambda wildcards: fingerprint(recipe_module(SETTINGS.datasets[wildcards.dataset].kind)),
     script:
-        "../scripts/draw_images.py"
+        "../scripts/paint_images.py"
 
 
 for studied_dataset in PICTURED:
@@ -28,7 +28,7 @@ for studied_dataset in PICTURED:
         name:
             f"scan_images_{studied_dataset}"
         input:
-            drawn=lambda wildcards: CATEGORY[wildcards.dataset].drawn_shards(),
+            painted=lambda wildcards: CATEGORY[wildcards.dataset].painted_shards(),
             archives=RESOURCES / "archives.yaml",
             class_counts=RESOURCES / "caltech256-class-counts.csv",
         output:

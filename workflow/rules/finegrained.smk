@@ -16,7 +16,7 @@ for study in FINEGRAINED.values():
 
 rule read_triplets:
     input:
-        drawn=lambda wildcards: FINEGRAINED[wildcards.dataset].drawn_shards(),
+        painted=lambda wildcards: FINEGRAINED[wildcards.dataset].painted_shards(),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",

@@ -9,7 +9,7 @@ What each job reads of the settings is in studies/landmark/settings.py.
 
 rule scan_landmarks:
     input:
-        drawn=lambda wildcards: LANDMARK[wildcards.dataset].drawn_shards(),
+        painted=lambda wildcards: LANDMARK[wildcards.dataset].painted_shards(),
         archives=RESOURCES / "archives.yaml",
     output:
         images=f"{RESULTS}/images.json",

@@ -10,7 +10,7 @@ with logged(snakemake):
     from lookalike.core.files import write_table, write_text
     from lookalike.core.settings.data_sets import ClassTriplets
     from lookalike.data.class_triplets import make_class_triplets
-    from lookalike.data.locate import remove_other_drawings
+    from lookalike.data.locate import remove_other_paintings
     from lookalike.data.rated_triplets import read_release, split_ratings
     from lookalike.ranking.triplet_outcomes import candidate_pairs
 
@@ -22,7 +22,7 @@ with logged(snakemake):
         rated = make_class_triplets(folder, settings, params["seed"], **threads)
     else:
         if params["kind"] == "synthetic_triplets":
-            remove_other_drawings(folder)
+            remove_other_paintings(folder)
         rated = read_release(folder, **threads)
     print(rated.rejected.to_string())
     triplets, ratings = split_ratings(rated.triplets, params["ratings"], params["seed"])

@@ -17,7 +17,7 @@ with logged(snakemake):
 
     given, params, made = snakemake.input, snakemake.params.settings, snakemake.output
     name, seed = snakemake.wildcards.dataset, params["seed"]
-    located = locate(params["data"], params["drawn"], given.archives, given.class_counts)
+    located = locate(params["data"], params["painted"], given.archives, given.class_counts)
     write_json(located, made.images)
     kept = {"clutter_labels": tuple(params["clutter"]), "classes": params["classes"]}
     manifest = scan_folder(located["root"], **kept, n_threads=snakemake.threads, progress=progress_lines("files"))

@@ -12,7 +12,7 @@ with logged(snakemake):
     from lookalike.studies.web.validation import prepare_training
 
     params, made = snakemake.params.settings, snakemake.output
-    simulation = WebSimulation(**params["simulation"], seed=params["drawing_seed"])
+    simulation = WebSimulation(**params["simulation"], seed=params["painting_seed"])
     log, n_shards = simulation.query_log(), params["n_shards"]
     log.save(made.log)
     simulation.write_images(made.images)

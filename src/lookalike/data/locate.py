@@ -45,16 +45,16 @@ class Data(TypedDict, total=False):
 
 def locate(
     data: Data,
-    drawn: Mapping[str, str],
+    painted: Mapping[str, str],
     archives: PathLike,
     class_counts: PathLike | None = None,
     *,
     wants_words: bool = False,
 ) -> dict[str, object]:
-    """Return where images are: where code has just drawn them, and other drawings go, else in place or fetched."""
-    if drawn:
-        remove_other_drawings(drawn["root"])
-        return {"kind": data["kind"], **drawn}
+    """Return where images are: where code has just painted them, and other paintings go, else in place or fetched."""
+    if painted:
+        remove_other_paintings(painted["root"])
+        return {"kind": data["kind"], **painted}
     class_counts = class_counts if data["kind"] == "caltech256" else None
     return {"kind": data["kind"], **obtain(data, load_archives(archives), class_counts, wants_words=wants_words)}
 
@@ -184,13 +184,13 @@ def _what_root_lacks(
     return ""
 
 
-def remove_other_drawings(folder: PathLike) -> list[str]:
+def remove_other_paintings(folder: PathLike) -> list[str]:
     """Delete what other settings and killed runs left beside ``.../images/<fingerprint>``, and name it."""
     kept = Path(os.path.abspath(folder))
     if kept.parent.name != "images" or not kept.is_dir():
         raise LookalikeError(
-            f"{folder} is not a folder of drawn images (.../images/<fingerprint>): nothing beside it was deleted; "
-            "draw the images again"
+            f"{folder} is not a folder of painted images (.../images/<fingerprint>): nothing beside it was deleted; "
+            "paint the images again"
         )
     truth = painted_truth(kept).parent
     parents = [kept.parent] if truth.is_symlink() else [kept.parent, truth]

@@ -66,7 +66,7 @@ def _from_alias(bits: np.uint64, threshold: States, other: Ints) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def draw_images(
+def sample_images(
     key: np.uint64, first: int, topics: Ints, queries: Ints, shares: Shares, tables: Tables, n_words: int, csr: Csr
 ) -> None:
     """Draw the visterms of images from `first` on into an unsorted CSR with room for them; without, `indptr` alone."""

@@ -192,7 +192,7 @@ class WebSimulation:
         indptr = np.empty(stop - first + 1, dtype=np.int64)
         words, counts = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint8)
         images = log.image_topic[first:stop], log.main_query[first:stop]
-        web_images.draw_images(key, first, *images, shares, tables, self.words, (indptr, words, counts))
+        web_images.sample_images(key, first, *images, shares, tables, self.words, (indptr, words, counts))
         return indptr, words, counts
 
     def visterms(self, first: int, stop: int) -> Matrix:

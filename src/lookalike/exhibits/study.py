@@ -156,10 +156,10 @@ class Study(Section):
         """Return the shard numbers of its data set, zero-padded as in file names."""
         return [f"{shard:03d}" for shard in range(self.data_set.shards)]
 
-    def drawn_shards(self) -> list[str]:
+    def painted_shards(self) -> list[str]:
         """Return the marks that all images are drawn; none where they are not made by code."""
         shards = self.shards() if self.data_set.kind in SYNTHETIC_KINDS else ()
-        return [f"{self.folder}/drawn/{shard}.json" for shard in shards]
+        return [f"{self.folder}/painted/{shard}.json" for shard in shards]
 
     @classmethod
     def known_exhibits(cls) -> dict[str, Exhibit]:
@@ -203,9 +203,9 @@ class Study(Section):
         return self._shared.seed
 
     @property
-    def drawing_seed(self) -> int:
+    def painting_seed(self) -> int:
         """Seed of a data set that is made by code, from its name."""
-        return self._shared.drawing_seed(self._dataset)
+        return self._shared.painting_seed(self._dataset)
 
     @property
     def title(self) -> str:

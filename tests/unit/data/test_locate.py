@@ -17,7 +17,7 @@ from lookalike.data.locate import (
     absent_archives,
     listing_fingerprint,
     obtain,
-    remove_other_drawings,
+    remove_other_paintings,
     why_not_obtainable,
 )
 
@@ -197,13 +197,13 @@ def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path):
         (tmp_path / name / "1.jpg").write_bytes(b"x")
     (tmp_path / "images" / "note.txt").write_text("kept")
     (tmp_path / "images" / "link").symlink_to(tmp_path / "other")
-    assert remove_other_drawings(str(tmp_path / "images" / "aa")) == [name.removeprefix("images/") for name in gone]
+    assert remove_other_paintings(str(tmp_path / "images" / "aa")) == [name.removeprefix("images/") for name in gone]
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*"))
     assert left == ["ground_truth/aa", "images/aa", "images/link", "images/note.txt", "other/x"]
     assert (tmp_path / "other" / "x" / "1.jpg").is_file()
     for folder in ("other/x", "images/absent"):
         with pytest.raises(LookalikeError, match="nothing beside it was deleted"):
-            remove_other_drawings(tmp_path / folder)
+            remove_other_paintings(tmp_path / folder)
 
 
 def test_a_listing_changes_with_names_sizes_and_times(tmp_path):

@@ -86,7 +86,7 @@ def test_terms_come_from_their_sources_in_the_given_shares():
     topics, queries = (np.arange(n, dtype=np.int32) // step % 2 for step in (1, 2))
     indptr, found, counts = np.empty(n + 1, np.int64), np.empty(40 * n, np.uint32), np.empty(40 * n, np.uint8)
     mixed = web_images.Shares(*shares, 20.0, 0.3)
-    web_images.draw_images(np.uint64(7), 0, topics, queries, mixed, tables, 40, (indptr, found, counts))
+    web_images.sample_images(np.uint64(7), 0, topics, queries, mixed, tables, 40, (indptr, found, counts))
     drawn = sp.csr_array((counts[: indptr[-1]], found[: indptr[-1]].astype(np.int32), indptr), shape=(n, 40)).toarray()
     terms = drawn.astype(np.int64).reshape(n, 8, 5).sum(axis=2)
     assert terms.sum() / n == pytest.approx(20, rel=0.01)

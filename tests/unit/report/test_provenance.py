@@ -21,7 +21,7 @@ def logs(tmp_path):
     logs = tmp_path / "logs"
     older = {"commit": "bbbb", "modified": True, "started": "2025-01-01T00:00:00+00:00", "processor": "an older one"}
     older["versions"] = {"numpy": "2.10.0", "faiss": "1.9"}
-    add_record(logs, "draw_images", [], ["results/demo/images"], cpu_seconds=10.0, seconds=5.0)
+    add_record(logs, "paint_images", [], ["results/demo/images"], cpu_seconds=10.0, seconds=5.0)
     add_record(logs, "describe/0", [], ["results/demo/features/0.npz"], threads=2, **older)
     add_record(logs, "describe/1", [], ["results/demo/features/1.npz"])
     add_record(logs, "draw_table", [], [TABLE4.replace("json", "csv"), TABLE4])
@@ -38,7 +38,7 @@ def test_the_job_of_a_file_and_all_jobs_of_a_data_set(logs):
     assert job.started == datetime(2026, 1, 1, tzinfo=UTC)
     assert read_jobs(logs).maker("results/demo/exhibits") is None
     jobs = read_jobs(logs).jobs_of(["demo"])
-    assert [job.rule for job in jobs] == ["describe", "describe", "draw_images", "draw_table"]
+    assert [job.rule for job in jobs] == ["describe", "describe", "paint_images", "draw_table"]
     assert (jobs.total("cpu_seconds"), jobs.total("seconds")) == (13.0, 11.0)
     assert [job.rule for job in read_jobs(logs).jobs_of(["demo2"])] == ["unrelated"]
 
@@ -53,7 +53,7 @@ def test_commits_versions_and_processors_of_all_jobs(logs):
 
 def test_jobs_by_rule(logs):
     table = read_jobs(logs).by_rule()
-    assert list(table["rule"])[:3] == ["unrelated", "draw_images", "describe"]
+    assert list(table["rule"])[:3] == ["unrelated", "paint_images", "describe"]
     assert table.set_index("rule").loc["describe"].to_list() == [2, 2.0, 4.0, 2.0, 100.0]
 
 

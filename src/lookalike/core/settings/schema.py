@@ -79,6 +79,6 @@ class Shared(Section):
     """Local features of the landmark study (SOML, AAAI 2014), by id; extracted once and shared by codebooks."""
     codebooks: dict[Id, Codebook] = Field({}, description="Codebooks of local features, by id.")
 
-    def drawing_seed(self, dataset: str) -> int:
+    def painting_seed(self, dataset: str) -> int:
         """Return the seed of a data set that is made by code, from its name."""
         return integer_seed(self.seed, "datasets", dataset)

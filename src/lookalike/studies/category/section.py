@@ -70,9 +70,9 @@ class CategorySection(MethodStudy):
     room: ClassVar = "category"
     contrasted: ClassVar = ("results", "manifest")
     jobs: ClassVar = {
-        "draw_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
-        " n_shards=data_set.shards seed=drawing_seed",
-        "scan_images": "data=located drawn=painted_root clutter=data_set.clutter classes=scanned_classes"
+        "paint_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
+        " n_shards=data_set.shards seed=painting_seed",
+        "scan_images": "data=located painted=painted_root clutter=data_set.clutter classes=scanned_classes"
         " pool=data_set.pool descriptors seed",
         "describe_blocks": "n_shards=data_set.shards",
         "count_visterms": "representation=representation_of seed",

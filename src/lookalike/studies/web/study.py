@@ -50,7 +50,7 @@ class WebStudy(Study):
     without_effect: ClassVar = {"batch": True, "training": {"threads", "checkpoint_seconds"}}
 
     jobs: ClassVar = {
-        "simulate_web": "simulation n_shards=data_set.shards drawing_seed words held_out=validation"
+        "simulate_web": "simulation n_shards=data_set.shards painting_seed words held_out=validation"
         " theta=training.theta seed",
         "train_on_log": "learning checkpoint_seconds=training.checkpoint_seconds seed",
         "score_web_retrieval": "words test learning seed",
@@ -73,7 +73,7 @@ class WebStudy(Study):
         from lookalike.data.web_simulation import WebSimulation
 
         try:
-            WebSimulation(**dict(self.simulation), seed=self.drawing_seed)
+            WebSimulation(**dict(self.simulation), seed=self.painting_seed)
         except LookalikeError as error:
             raise LookalikeError(f"config: datasets.{self.dataset}.simulation: {error}") from error
         if training.interval % training.block:
