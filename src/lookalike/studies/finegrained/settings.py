@@ -85,6 +85,10 @@ class Sampler(Section):
     """T_r (eq. 8): least difference between the relevance of the positive and that of an in-class negative."""
     tries: int = Field(50, ge=1, description="Draws of an in-class negative before the sampler drops the triplet.")
 
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return some of the settings, without those that are left out."""
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
 
 class Sampling(Sampler):
     """How the triplets of one system are sampled."""
@@ -178,9 +182,9 @@ class Surroundings(Section):
 
     folder: str
     """Folder that the paths of the manifest start from."""
-    no_training: str
-    """Why nothing can be learned from relevance, as a sentence; "" if it can."""
-    no_networks: str
-    """Why networks are not trained, as a sentence; "" if they are."""
+    has_training: bool
+    """Whether there are images to learn from."""
+    has_torch: bool
+    """Whether networks can be trained, or were."""
     is_graded: bool
     """Whether relevance within a category has grades; without, all negatives are of other categories."""

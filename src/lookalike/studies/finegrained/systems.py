@@ -51,7 +51,6 @@ TITLES = {
 WEIGHTED, UNIFORM = "weighted", "uniform"
 """How the sampler draws images (section 6.6)."""
 _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
-_TRAINING = re.compile(r"(.+)-seed(\d+)")
 
 
 def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str, int] | None:
@@ -69,8 +68,8 @@ def training_name(system: str, seed: int) -> str:
 
 def system_and_seed(training: str) -> tuple[str, int]:
     """Return the system and the number of the seed of a `training_name`."""
-    found = _TRAINING.fullmatch(training)
-    return (found[1], int(found[2])) if found else (training, 1)
+    system, _, seed = training.rpartition("-seed")
+    return (system, int(seed)) if system else (training, 1)
 
 
 def is_network(system: str) -> bool:
@@ -100,39 +99,3 @@ def ordered_systems(systems: Iterable[str]) -> tuple[str, ...]:
         return known, share is not None and share[0] == UNIFORM, system
 
     return tuple(sorted(set(systems), key=place))
-
-
-def contrast_pairs(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) -> tuple[tuple[str, str], ...]:
-    """Pairs of those systems whose difference, the first minus the second, a claim is about, in the paper's order."""
-    there = set(systems)
-    pairs = [
-        *((EMBEDDED, other) for other in (*FEATURES, GOLDEN)),
-        (OASIS, EMBEDDED),
-        *((OASIS, feature) for feature in FEATURES),
-        (DEEP, GOLDEN),
-        *((DEEP, other) for other in (OASIS, EMBEDDED, *FEATURES)),
-        (SINGLE, CONVNET),
-        (SINGLE, OASIS),
-        (SINGLE, GOLDEN),
-        (DEEP, SINGLE),
-        *((top, SINGLE) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),
-        *((DEEP, top) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),
-        (CONVNET, OASIS),
-        (DEEP, CONVNET),
-    ]
-    shares = weighted_systems(there, chosen_percent)
-    if shares:
-        first, *others = shares.values()
-        pairs += [(other, first) for other in others]
-        pairs += [(shares[0], UNIFORM_SYSTEM)] if 0 in shares else []
-    return tuple(dict.fromkeys(pair for pair in pairs if set(pair) <= there))
-
-
-def weighted_systems(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) -> dict[int, str]:
-    """Percent of out-of-class negatives to the system with weighted sampling, rising; ``deep-ranking`` goes first."""
-    found: dict[int, str] = {}
-    for system in sorted(systems, key=lambda system: system != DEEP):
-        share = sampled_share(system, chosen_percent)
-        if share is not None and share[0] == WEIGHTED:
-            found.setdefault(share[1], system)
-    return dict(sorted(found.items()))
