@@ -31,12 +31,13 @@ from lookalike.core.arrays import Array, Doubles, Floats, Integers, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.features.clustering import principal_components
 from lookalike.ranking.distances import distances_of_rows
 from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.settings import GoldenFeature, Sampler
+from lookalike.studies.finegrained.settings import GoldenFeature
 from lookalike.studies.finegrained.systems import GOLDEN
 from lookalike.studies.finegrained.training import Features
 

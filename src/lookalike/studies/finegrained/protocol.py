@@ -14,13 +14,14 @@ import pandas as pd
 from lookalike.core.arrays import Array, Floats, Ints, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.features import l1_hash
 from lookalike.learners import oasis
 from lookalike.ranking.distances import pair_distances
 from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.settings import EmbeddingOasis, L1HashKPCA, Sampler
+from lookalike.studies.finegrained.settings import EmbeddingOasis, L1HashKPCA
 from lookalike.studies.finegrained.systems import EMBEDDED, OASIS
 from lookalike.studies.finegrained.training import Features
 

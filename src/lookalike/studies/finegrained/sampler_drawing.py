@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lookalike.core.settings.networks import Sampling
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
 from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
-from lookalike.studies.finegrained.settings import Sampling
 from lookalike.studies.finegrained.study import FinegrainedStudy, has
 from lookalike.studies.finegrained.systems import OASIS, PAPER
 

@@ -13,6 +13,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS
 from lookalike.core.settings.model import plain
+from lookalike.core.settings.networks import HeldOutImages, Network, Sampler, Sampling
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.claims import Claim, Scope
@@ -122,11 +123,11 @@ class FinegrainedStudy(Study):
     each seed of the networks trained by the ranking loss."""
     features: sections.Features = sections.Features()
     score: sections.Score = sections.Score()
-    sampler: sections.Sampler = sections.Sampler()
+    sampler: Sampler = Sampler()
     golden: sections.GoldenFeature = sections.GoldenFeature()
     l1hashkpca: sections.L1HashKPCA = sections.L1HashKPCA()
     oasis: sections.EmbeddingOasis = sections.EmbeddingOasis()
-    validation: sections.HeldOutImages = sections.HeldOutImages()
+    validation: HeldOutImages = HeldOutImages()
     network: sections.Networks | None = None
     """The networks; without this section none is trained. `{}` trains them with all defaults."""
     sampling_study: sections.SamplingStudy | None = None
@@ -160,7 +161,7 @@ class FinegrainedStudy(Study):
         if job == "exhibits":
             read["surroundings"] = self.surroundings
         if job in OF_NETWORKS:
-            own = plain(self.networks, include={*sections.Network.model_fields, *OF_NETWORKS[job]})
+            own = plain(self.networks, include={*Network.model_fields, *OF_NETWORKS[job]})
             read["network"] = {**own, "validation": self.validation}
         return read
 
@@ -234,17 +235,17 @@ class FinegrainedStudy(Study):
         return weighted | {UNIFORM_SYSTEM: (0.0, False)}
 
     @property
-    def sampling(self) -> sections.Sampling:
+    def sampling(self) -> Sampling:
         """How triplets are sampled, but for the networks of the sampling study."""
         return self.sampling_of("")
 
-    def sampling_of(self, system: str) -> sections.Sampling:
+    def sampling_of(self, system: str) -> Sampling:
         """Return how the triplets of a system are sampled."""
         share, weighted = self.sampled_networks().get(system, (self.sampler.out_of_class, True))
         share = share if self.surroundings.is_graded else 1.0
-        return sections.Sampling(**{**plain(self.sampler), "out_of_class": share, "weighted": weighted})
+        return Sampling(**{**plain(self.sampler), "out_of_class": share, "weighted": weighted})
 
-    def samplings(self, fitted: Sequence[str], **names: str) -> dict[str, sections.Sampling]:
+    def samplings(self, fitted: Sequence[str], **names: str) -> dict[str, Sampling]:
         """Return how the triplets of some trainings are sampled."""
         return {name: self.sampling_of(system_and_seed(name)[0]) for name in fitted}
 

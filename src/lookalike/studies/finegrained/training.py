@@ -8,9 +8,9 @@ import numpy as np
 
 from lookalike.core.arrays import Array, Floats, Ints, Longs, Truths
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
-from lookalike.studies.finegrained.settings import Sampler
 
 Features = Mapping[str, Floats]
 """System id of a hand-crafted feature to its vectors (N, d), a row per image id, NaN where there is none."""

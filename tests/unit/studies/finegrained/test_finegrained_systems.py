@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
+from lookalike.core.settings.networks import Sampler
 from lookalike.data.rated_triplets import codebook_images, split_ratings
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.oasis import OASIS as Learner
@@ -24,7 +25,7 @@ from lookalike.studies.finegrained.golden import (
     embed_categories,
     golden_system,
 )
-from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA, Sampler
+from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA
 from lookalike.studies.finegrained.training import draw_triplets, stratified_folds
 
 N_CATEGORIES, PER = 5, 28
