@@ -78,27 +78,22 @@ class Measured(NamedTuple):
     """By which the components are divided."""
     seed: int
 
-    def learn(self, folds: Sequence[int], columns: Longs, C: float) -> Learned:
-        """Learn the weights of some components on the triplets of some folds; distances are divided by their scales."""
-        rows = np.vstack([self.differences[fold] for fold in folds])[:, columns]
-        stream = integer_seed(self.seed, "finegrained", "golden", "order")
-        return learn_weights(rows / self.scales[columns], C, seed=stream)
-
-    def precision(self, fold: int, columns: Longs, learned: Learned) -> float:
-        """Share of a fold's triplets whose positive is nearer by the weighted sum; a tie counts half."""
-        margins = self.differences[fold][:, columns] @ (learned.weights / self.scales[columns])
-        return float(np.mean((margins > 0) + 0.5 * (margins == 0)))
-
     def chosen(self, columns: Longs, values: Sequence[float]) -> tuple[Learned, float, list[dict[str, float]]]:
-        """Weights learned on all folds with the best C, the smallest of equals; that C, and the precision of each."""
-        folds, found = range(len(self.differences)), []
+        """Weights of some components with the best C, the smallest of equals; that C, and the precision of each.
+
+        Precision is the share of a left-out fold's triplets whose positive is nearer; a tie counts half.
+        """
+        rows = [differences[:, columns] / self.scales[columns] for differences in self.differences]
+        stream, found = integer_seed(self.seed, "finegrained", "golden", "order"), []
         for C in sorted(values):
-            shares = [
-                self.precision(fold, columns, self.learn([i for i in folds if i != fold], columns, C)) for fold in folds
-            ]
+            shares = []
+            for fold, judged in enumerate(rows):
+                others = np.vstack(rows[:fold] + rows[fold + 1 :])
+                margins = judged @ learn_weights(others, C, seed=stream).weights
+                shares.append(np.mean((margins > 0) + 0.5 * (margins == 0)))
             found.append({"C": float(C), "precision": float(np.mean(shares))})
         best = max(found, key=lambda row: (row["precision"], -row["C"]))["C"]
-        return self.learn(folds, columns, best), best, found
+        return learn_weights(np.vstack(rows), best, seed=stream), best, found
 
 
 def golden_system(

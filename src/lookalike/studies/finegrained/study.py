@@ -92,10 +92,11 @@ ABOUT = {
     SINGLE: "the ConvNet, learning on from triplets",
     DEEP: "a multiscale network, which sees an image at three sizes and learns from triplets",
 }
-ORIGINS = {SYNTHETIC: "images and ratings made by code", BY_CLASS: "photographs, whose triplets a machine rated"}
-"""Kind of data to where it comes from; any other is rated by people."""
-CORNERS = {SYNTHETIC: "Synthetic images and ratings", BY_CLASS: "Triplets rated by machine"}
-"""Kind of data to what its pictures say in a corner: that no people rated the triplets."""
+ORIGINS = {
+    SYNTHETIC: ("images and ratings made by code", "Synthetic images and ratings"),
+    BY_CLASS: ("photographs, whose triplets a machine rated", "Triplets rated by machine"),
+}
+"""Kind of data to where it comes from, and to what its pictures say of that in a corner."""
 
 
 class FinegrainedStudy(Study):
@@ -407,9 +408,13 @@ class FinegrainedStudy(Study):
     # Words ------------------------------------------------------------------------------------------------------------
 
     @property
+    def _origin(self) -> tuple[str, str]:
+        return ORIGINS.get(self.data_set.kind, ("rated by people", ""))
+
+    @property
     def corner(self) -> str:
         """Return what stands in the corner of a picture."""
-        return CORNERS.get(self.data_set.kind, "")
+        return self._origin[1]
 
     def title_of(self, method: str) -> str:
         """Name of a system as the paper prints it."""
@@ -469,8 +474,7 @@ class FinegrainedStudy(Study):
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many triplets, and what brackets or bars are."""
-        named = f"Data: {self.title} ({ORIGINS.get(self.data_set.kind, 'rated by people')})"
-        data = ", ".join(filter(None, (named, self.size)))
+        data = ", ".join(filter(None, (f"Data: {self.title} ({self._origin[0]})", self.size)))
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
             return f"{data}."
         return f"{data}; {'brackets' if isinstance(drawn, Table) else 'bars and bands'}: {self.intervals}."
@@ -483,8 +487,7 @@ class FinegrainedStudy(Study):
         for system in (name for name in main if name in self.measured):
             levels = [(self.level(system, metric), form) for metric, form in ((PRECISION, ".1f"), (SCORE, ",.0f"))]
             rows[system] = [bracketed(level.mean, level.low, level.high, form) for level, form in levels]
-        origin = ORIGINS.get(self.data_set.kind, "rated by people")
-        note = f"{self.size or 'No triplets'}, {origin}. Brackets: {self.intervals}."
+        note = f"{self.size or 'No triplets'}, {self._origin[0]}. Brackets: {self.intervals}."
         about = "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)"
         notes = [note, *self.not_run_notes(set(main) - self.measured)]
         return about, ["precision (%)", f"score-{self.k}"], rows, notes

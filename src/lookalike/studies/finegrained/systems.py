@@ -12,25 +12,12 @@ PRECISION, SCORE, PER_TRIPLET = "similarity_precision", "score@30", "score@30_pe
 """Metrics (section 6.3): percent, triplets, and percent of the triplets. Exhibits keep the 30 for any k."""
 ALL = "triplets=all"
 """Setting of all triplets; others are by their negative: ``triplets=in-class``, ``triplets=out-of-class``."""
-PAPER_K = 30
-"""First images that the paper's score counts (section 6.3)."""
 PAPER_PERCENT = 20
 """Percent of out-of-class negatives that the paper's DeepRanking is trained with."""
-FEATURES = ("wavelet", "color", "sift-like", "fisher", "hog", "spmk-texton-1024-max")
-"""Hand-crafted features of Table 1."""
 EMBEDDED, OASIS, GOLDEN, DEEP = "l1hashkpca", "oasis", "golden-features", "deep-ranking"
 CONVNET, SINGLE = "convnet", "single-scale-ranking"
 OASIS_ON_TOP, EMBEDDING_ON_TOP = "oasis-on-single-scale-ranking", "single-scale-and-visual-feature"
 UNIFORM_SYSTEM = "multiscale-uniform-000"
-TABLE1 = (*FEATURES, EMBEDDED, OASIS, GOLDEN, DEEP)
-TABLE2 = (CONVNET, SINGLE, OASIS_ON_TOP, EMBEDDING_ON_TOP, DEEP)
-"""Systems of the paper's tables, in its order."""
-IN_ORDER = (*TABLE1[:-1], *TABLE2)
-COMPARED = (CONVNET, OASIS, DEEP)
-"""Systems of Figure 7, in the paper's order."""
-BEFORE = (CONVNET, *FEATURES)
-AFTER = (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
-"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
 TITLES = {
     "wavelet": "Wavelet",
     "color": "Color",
@@ -41,13 +28,20 @@ TITLES = {
     EMBEDDED: "L1HashKPCA",
     OASIS: "OASIS",
     GOLDEN: "Golden Features",
-    DEEP: "DeepRanking",
     CONVNET: "ConvNet",
     SINGLE: "Single-scale Ranking",
     OASIS_ON_TOP: "OASIS on Single-scale Ranking",
     EMBEDDING_ON_TOP: "Single-Scale & Visual Feature",
+    DEEP: "DeepRanking",
 }
-"""Names of systems as the paper's tables print them."""
+"""Systems of the paper's tables, in its order, as it prints their names."""
+IN_ORDER = tuple(TITLES)
+FEATURES, TABLE1, TABLE2 = IN_ORDER[:6], (*IN_ORDER[:9], DEEP), IN_ORDER[9:]
+"""Hand-crafted features, and the systems of each table."""
+COMPARED = (CONVNET, OASIS, DEEP)
+"""Systems of Figure 7, in the paper's order."""
+BEFORE, AFTER = (CONVNET, *FEATURES), (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
+"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
 WEIGHTED, UNIFORM = "weighted", "uniform"
 """How the sampler draws images (section 6.6)."""
 _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
@@ -84,8 +78,7 @@ def is_learned(system: str) -> bool:
 
 def system_title(system: str, *, short: bool = False) -> str:
     """Return the printed name of a system, or one in its manner for networks that only Figure 6 shows."""
-    share = None if system in TITLES else sampled_share(system)
-    if share is None:
+    if system in TITLES or (share := sampled_share(system)) is None:
         return TITLES.get(system, system)
     return f"{share[0]} {share[1]}%" if short else f"Multiscale, {share[0]}, {share[1]}% out-of-class"
 

@@ -14,7 +14,7 @@ from lookalike.core.settings.networks import Sampler
 from lookalike.data.rated_triplets import codebook_images, split_ratings
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.oasis import OASIS as Learner
-from lookalike.studies.finegrained import golden as golden_feature
+from lookalike.studies.finegrained import golden as mixing
 from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.files import SystemResult, write_system
@@ -85,21 +85,22 @@ def golden(world):
     return golden_of(world)
 
 
-def test_without_training_images_the_golden_feature_learns_from_ratings_alone(world):
-    half = len(world["pairs"]) // 2
-    near, far = world["pairs"].iloc[:half].reset_index(drop=True), world["pairs"].iloc[half:].reset_index(drop=True)
-    ratings = pd.DataFrame({"query": near["query"], "positive": near["candidate"], "negative": far["candidate"]})
-    ratings["text_query"] = LABELS[ratings["query"]]
-    found = golden_of(world | {"relevance": None}, ratings=ratings)
+@pytest.fixture(scope="module")
+def rated(world):
+    """The triplets of the pairs, of a text query for each category."""
+    nearer, farther = np.split(world["pairs"].to_numpy(), 2)
+    rows = pd.DataFrame(np.column_stack([nearer, farther[:, 1]]), columns=["query", "positive", "negative"])
+    return rows.assign(text_query=LABELS[rows["query"]].astype(str), kind="rated")
+
+
+def test_without_training_images_the_golden_feature_learns_from_ratings_alone(world, rated):
+    found, pairs = golden_of(world | {"relevance": None}, ratings=rated), world["pairs"]
     assert [row["feature"] for row in found.fit["components"]] == ["good"] * 4 + ["useless"] * 4
     assert (found.fit["learned_from"], found.relevance) == ("ratings", None)
     assert found.fit["l1_weights"]["good"] > 0.5
+    useless = [Component("useless", world["features"]["useless"], "l2")]
     assert precision(found.distances) > precision(
-        golden_feature.component_distances(
-            [Component("useless", world["features"]["useless"], "l2")],
-            world["pairs"]["query"],
-            world["pairs"]["candidate"],
-        ).ravel()
+        component_distances(useless, pairs["query"], pairs["candidate"]).ravel()
     )
     with pytest.raises(LookalikeError, match=r"nothing to learn from: give training images, or golden\.ratings"):
         golden_of(world | {"relevance": None})
@@ -114,19 +115,19 @@ def test_no_other_weights_have_a_lower_objective_and_the_gap_is_a_bound(C):
     def objective(weights):
         return 0.5 * weights @ weights + C * np.maximum(0, 1 - rows @ weights).mean()
 
-    learned = golden_feature.learn_weights(rows, C, seed=0, tolerance=1e-9, most_passes=200_000)
+    learned = mixing.learn_weights(rows, C, seed=0, tolerance=1e-9, most_passes=200_000)
     assert learned.converged
     assert learned.weights[0] == 0.0 < learned.weights[3]
     assert learned.objective == pytest.approx(objective(learned.weights))
     # the objective is convex, so steps in all directions show the minimum
     others = learned.weights + np.repeat([1e-4, 1e-2, 1.0], 2000)[:, None] * random.normal(size=(6000, 4))
     assert min(map(objective, np.maximum(others, 0))) >= learned.objective * (1 - 1e-8)
-    early = golden_feature.learn_weights(rows, C, seed=1, tolerance=1e-12, most_passes=1)
+    early = mixing.learn_weights(rows, C, seed=1, tolerance=1e-12, most_passes=1)
     assert early.objective - learned.objective <= early.gap * (1 + 1e-9)
     assert early.converged == (C == 0.1)
     # a row without a difference costs as much whatever the weights are
     rows = np.vstack([rows, np.zeros((40, 4))])
-    padded = golden_feature.learn_weights(rows, 2 * C, seed=0, tolerance=1e-9, most_passes=200_000)
+    padded = mixing.learn_weights(rows, 2 * C, seed=0, tolerance=1e-9, most_passes=200_000)
     np.testing.assert_allclose(padded.weights, learned.weights, atol=1e-3)
 
 
@@ -136,7 +137,7 @@ def test_components_are_columns_and_their_scales_medians():
     expected = [cdist(rows[:2], rows[2:3], name).ravel() for name in ("cityblock", "euclidean")]
     np.testing.assert_allclose(found.T, expected, rtol=1e-5)
     table = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [7.0, 6.0, 0.0]])
-    np.testing.assert_array_equal(golden_feature.distance_scales(table), [3.0, 2.0, 1.0])
+    np.testing.assert_array_equal(mixing.distance_scales(table), [3.0, 2.0, 1.0])
 
 
 def test_C_is_chosen_by_folds_that_are_left_out_and_is_the_smallest_of_equals():
@@ -169,12 +170,8 @@ def test_the_golden_feature_weighs_what_is_good(world, golden):
     assert sum(golden.fit["l1_weights"].values()) == pytest.approx(1)
 
 
-def test_the_golden_feature_learns_from_ratings_and_makes_the_relevance(world):
-    nearer, farther = np.split(world["pairs"].to_numpy(), 2)
-    rated = pd.DataFrame(np.column_stack([nearer, farther[:, 1]]), columns=["query", "positive", "negative"])
-    evaluated, ratings = split_ratings(
-        rated.assign(text_query=LABELS[rated["query"]].astype(str), kind="rated"), 0.4, 1
-    )
+def test_the_golden_feature_learns_from_ratings_and_makes_the_relevance(world, rated):
+    evaluated, ratings = split_ratings(rated, 0.4, 1)
     assert (ratings["text_query"].nunique(), evaluated["text_query"].nunique()) == (2, 3)
     assert split_ratings(evaluated.assign(query=5), 0.4, seed=1)[1].empty, "no query image is on both sides"
     assert len(split_ratings(evaluated, 0, seed=1)[0]) == len(evaluated)
@@ -242,7 +239,7 @@ def test_embeddings_tell_unseen_rows_apart_whatever_the_units_and_blocks(monkeyp
         assert purity(found[unseen]) > 0.97
         assert np.isnan(found[seen]).all()
     np.testing.assert_allclose((vectors["logistic"][unseen] ** 2).sum(axis=1), 1, rtol=1e-5)
-    monkeypatch.setattr(golden_feature, "EMBEDDED_ROWS", 7)
+    monkeypatch.setattr(mixing, "EMBEDDED_ROWS", 7)
     other = {"second": features["second"] * 1000, "first": features["first"]}
     again = embed_categories(other, seen, y[seen], unseen, n_components=10, seed=0)["lda"][unseen][:9]
     distances = [cdist(item, item) for item in (vectors["lda"][unseen][:9], again)]
