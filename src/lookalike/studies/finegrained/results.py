@@ -59,7 +59,7 @@ def of_levels(levels: pd.DataFrame, k: int) -> pd.DataFrame:
     names = {"method": trainings.str[0], "repeat": trainings.str[1].astype(str)}
     scores = levels.assign(setting="triplets=" + levels["subset"], metric=metrics, unit=metrics.map(UNITS), **names)
     sizes = scores.drop_duplicates("setting").set_index("setting")[list(COUNTED)].rename(columns=COUNTED)
-    return pd.concat([scores, sizes.rename_axis(columns="metric").stack().rename("value").reset_index()])
+    return pd.concat([scores, pd.DataFrame({"value": sizes.rename_axis(columns="metric").stack()}).reset_index()])
 
 
 def of_fits(fits: Mapping[str, Mapping[str, Any]], n_triplets: int) -> Iterator[Row]:

@@ -119,9 +119,10 @@ def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -
         n_after, after = sampler.offered()
         replaced = np.argwhere(before.next_members != after.next_members).tolist()
         if n_after - n_before == 1 and replaced and (before.next_sizes == after.next_sizes).all():
-            found = Step(*replaced[0], before, after, triplet)
+            category, place = replaced[0]
+            found = Step(category, place, before, after, triplet)
             # best where the arriving image is not of the query's category
-            if found.category != relevance.category[triplet[0]]:
+            if category != relevance.category[triplet[0]]:
                 break
         n_before, before = n_after, after
     return found

@@ -327,7 +327,8 @@ class FinegrainedStudy(Study):
         """Each system that has a number, to how many trainings it has."""
         if not self.has("results"):
             return {}
-        return select(self.results, metric=PRECISION, setting=ALL)["method"].value_counts().to_dict()
+        counts = select(self.results, metric=PRECISION, setting=ALL)["method"].value_counts()
+        return {str(system): int(n) for system, n in counts.items()}
 
     @property
     def measured(self) -> set[str]:

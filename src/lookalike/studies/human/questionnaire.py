@@ -40,7 +40,7 @@ def draw_plan(
 ) -> pd.DataFrame:
     """Draw query images, those of largest total `relevance` first, and their candidates, in a seeded order."""
     rng, queries = generator(seed, "ratings", "plan"), list(neighbours)
-    falling = [0.0 if relevance is None else -relevance[query] for query in queries]
+    falling = np.array([0.0 if relevance is None else -relevance[query] for query in queries])
     # lexsort: the last key counts first
     order = [queries[place] for place in np.lexsort((rng.permutation(len(queries)), falling))]
     # contents are digests of the images' bytes: a picture that has two ids is shown once, as in the paper
