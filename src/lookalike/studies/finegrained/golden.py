@@ -35,11 +35,10 @@ from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.features.clustering import principal_components
 from lookalike.ranking.distances import distances_of_rows
-from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
+from lookalike.studies.finegrained.protocol import Features, blocks_of, draw_triplets, stratified_folds, usable_rows
 from lookalike.studies.finegrained.settings import GoldenFeature
 from lookalike.studies.finegrained.systems import GOLDEN
-from lookalike.studies.finegrained.training import Features
 
 DISTANCES = ("l1", "l2", "chi2", "cosine")
 """Distances of every hand-crafted feature."""
@@ -122,7 +121,7 @@ def golden_system(
     components_of = partial(_components, features, relevance, n_principal, seed)
     measured = _measured(folds, components_of, seed)
     learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings.C)
-    usable = np.flatnonzero(training.usable_rows(features))
+    usable = np.flatnonzero(usable_rows(features))
     learned_from = usable if relevance is None else relevance.image_id
     components, used = components_of(learned_from, usable), np.flatnonzero(learned.weights)
     print(f"{GOLDEN}: C = {C:g}, {len(used)} of {len(components)} components")
@@ -183,13 +182,13 @@ def _components(
 def _drawn_folds(relevance: RelevanceData, settings: GoldenFeature, sampling: Sampler, seed: int) -> Iterator[Fold]:
     """Draw the triplets of every fold of the training images."""
     n_folds = settings.folds
-    folds = training.stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
+    folds = stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
     sizes = [len(part) for part in np.array_split(np.arange(settings.n_triplets), n_folds)]
     for fold, size in enumerate(sizes):
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
         # an embedding looks better on the images that it was learned from, and would get too much weight
-        yield training.draw_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
+        yield draw_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
 
 
 def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData | None, most: int, seed: int) -> Iterator[Fold]:
@@ -228,7 +227,7 @@ def _l1_weights(measured: Measured, features: Features, ids: Integers, values: S
     for i, weight in zip(among, learned.weights, strict=True):
         name = measured.names[i][0]
         # vectors are divided by their norms before they are hashed, and the weights make up for that
-        norms = [np.abs(features[name][ids[rows]]).sum(dtype=np.float64) for rows in training.blocks_of(len(ids))]
+        norms = [np.abs(features[name][ids[rows]]).sum(dtype=np.float64) for rows in blocks_of(len(ids))]
         found[name] = float(weight / measured.scales[i]) * (float(np.sum(norms)) / len(ids))
     total = sum(found.values())
     chosen = {name: weight / total for name, weight in found.items() if weight > 0}

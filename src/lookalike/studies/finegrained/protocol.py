@@ -1,6 +1,7 @@
 """Systems that learn without a network: L1HashKPCA and OASIS, on vectors of hand-crafted features (Deep Ranking, 6.4).
 
-They learn from the relevance of training images alone, and never see rated evaluation triplets (section 6.1).
+They learn from the relevance of training images alone, and never see rated evaluation triplets (section 6.1). How they
+draw triplets of image ids and folds of images, the golden feature does, too.
 """
 
 from __future__ import annotations
@@ -11,20 +12,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from lookalike.core.arrays import Array, Floats, Ints, Longs
+from lookalike.core.arrays import Array, Floats, Ints, Longs, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.features import l1_hash
 from lookalike.learners import oasis
+from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 from lookalike.ranking.distances import pair_distances
-from lookalike.studies.finegrained import training
 from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.settings import EmbeddingOasis, L1HashKPCA
 from lookalike.studies.finegrained.systems import EMBEDDED, OASIS
-from lookalike.studies.finegrained.training import Features
 
+Features = Mapping[str, Floats]
+"""System id of a hand-crafted feature to its vectors (N, d), a row per image id, NaN where there is none."""
+BLOCK = 1_000
+"""Rows that are read at a time."""
 HELD_OUT, N_VALIDATION = 5, 5_000
 """Of OASIS: one in so many images of each category is held out for the choice, and triplets that measure it."""
 
@@ -40,11 +44,11 @@ def l1hashkpca_system(
 ) -> SystemResult:
     """Embed the L1 visual features by weighted minhash and kernel PCA; measure the pairs by Euclidean distance."""
     named = {name: features[name] for name in l1_weights}
-    usable = training.usable_rows(named)
+    usable = usable_rows(named)
     learned_from = np.intersect1d(np.asarray(fit_rows, dtype=np.int64), np.flatnonzero(usable))
     if len(learned_from) < 2:
         raise LookalikeError("L1HashKPCA needs two images at least to learn its directions: give more training images")
-    blocks = training.blocks_of(len(usable))
+    blocks = blocks_of(len(usable))
     signed = {name for name, vectors in named.items() if any((vectors[rows] < 0).any() for rows in blocks)}
 
     def joined(rows: Longs) -> Floats:
@@ -59,7 +63,7 @@ def l1hashkpca_system(
     print(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images")
     vectors = np.full((len(usable), model.n_components_), np.nan, dtype=np.float32)
     others = np.setdiff1d(np.flatnonzero(usable), learned_from)
-    for block in training.blocks_of(len(others)):
+    for block in blocks_of(len(others)):
         vectors[others[block]] = model.transform(joined(others[block]))
     # as if they were not among the directions: OASIS learns from these, and is judged by those of other images
     vectors[learned_from] = model.held_out_vectors_
@@ -90,13 +94,13 @@ def oasis_system(
     # of these W = I, where OASIS starts, ranks by cosine, and a step is as long for every image
     rows, outside = in_span(centred_units(vectors, ids), ids)
     random = generator(seed, "finegrained", system, "held-out")
-    folds = training.stratified_folds(relevance.category, HELD_OUT, random)
+    folds = stratified_folds(relevance.category, HELD_OUT, random)
     is_held_out = folds == 0 if held_out_images is None else np.isin(ids, held_out_images)
     kept, held_out = (relevance.subset(np.flatnonzero(chosen)) for chosen in (~is_held_out, is_held_out))
 
     def drawn(part: RelevanceData, n: int, purpose: str) -> Ints:
         """Draw triplets of image ids."""
-        return training.draw_triplets(part, n, sampling, integer_seed(seed, "finegrained", system, purpose))
+        return draw_triplets(part, n, sampling, integer_seed(seed, "finegrained", system, purpose))
 
     judged, steps = drawn(held_out, n_validation, "validation"), sorted(set(settings.steps))
     X, triplets = rows[kept.image_id], kept.rows_of(drawn(kept, steps[-1], "choice")).reshape(-1, 3)
@@ -165,3 +169,35 @@ def centred_units(vectors: Floats, mean_of: npt.ArrayLike) -> Floats:
     rows = vectors - vectors[np.asarray(mean_of, dtype=np.int64)].mean(axis=0, dtype=np.float64).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths == 0, 1, lengths), dtype=np.float32)
+
+
+def draw_triplets(relevance: RelevanceData, n: int, sampling: Sampler, seed: int) -> Ints:
+    """Draw triplets of image ids from training relevance."""
+    given = sampling.given("out_of_class", "positive_threshold", "margin")
+    try:
+        return relevance.image_id[RelevanceTripletSampler(relevance, **given, random_state=seed).draw(n)]
+    except ValueError as error:
+        raise LookalikeError(f"training triplets cannot be drawn: {error}") from error
+
+
+def usable_rows(features: Features) -> Truths:
+    """Return which images have a vector of every feature, shape (N,)."""
+    masks = [
+        np.concatenate([np.isfinite(vectors[rows]).all(axis=1) for rows in blocks_of(len(vectors))])
+        for vectors in features.values()
+    ]
+    return np.asarray(np.logical_and.reduce(masks))
+
+
+def blocks_of(n: int) -> list[slice]:
+    """Return parts of n rows, so that not all vectors are in memory at a time."""
+    return [slice(start, start + BLOCK) for start in range(0, n, BLOCK)]
+
+
+def stratified_folds(category: Array, n_folds: int, random: np.random.Generator) -> Longs:
+    """Deal the images of every category into folds in turn, in random order: every n-th image to the same fold."""
+    folds = np.empty(len(category), dtype=np.int64)
+    for label in np.unique(category):
+        members = random.permutation(np.flatnonzero(category == label))
+        folds[members] = np.arange(len(members)) % n_folds
+    return folds

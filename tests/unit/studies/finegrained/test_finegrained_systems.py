@@ -25,8 +25,8 @@ from lookalike.studies.finegrained.golden import (
     embed_categories,
     golden_system,
 )
+from lookalike.studies.finegrained.protocol import draw_triplets, stratified_folds
 from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA
-from lookalike.studies.finegrained.training import draw_triplets, stratified_folds
 
 N_CATEGORIES, PER = 5, 28
 N = N_CATEGORIES * PER
