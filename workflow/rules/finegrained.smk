@@ -5,7 +5,7 @@ triplets.parquet, ratings.parquet, pool.parquet, relevance.npz, pairs.parquet, s
 outcomes.parquet and results.parquet, the one table of numbers.
 """
 
-from lookalike.studies.finegrained.section import describer_module
+from lookalike.studies.finegrained.study import describer_module
 from lookalike.studies.finegrained.systems import CONVNET, EMBEDDED, EMBEDDING_ON_TOP, OASIS_ON_TOP, SINGLE
 from lookalike.studies.finegrained.systems import FEATURES as HAND_CRAFTED
 
@@ -99,10 +99,10 @@ for studied_dataset, study in FINEGRAINED.items():
         input:
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
-            vectors=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("vectors.npy", SINGLE),
-            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("fit.json", SINGLE),
+            vectors=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(SINGLE, file="vectors.npy"),
+            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(SINGLE, file="fit.json"),
         output:
-            study.written_files(OASIS_ON_TOP),
+            study.files_of(OASIS_ON_TOP, dataset="{dataset}"),
         log:
             f"{LOGS}/learn_oasis_on_network.log",
         wildcard_constraints:
@@ -126,7 +126,7 @@ for studied_dataset, study in FINEGRAINED.items():
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
-            study.written_files(CONVNET),
+            study.files_of(CONVNET, dataset="{dataset}"),
             pixels=f"{RESULTS}/pixels.npy",
         log:
             f"{LOGS}/networks/convnet.log",
@@ -152,7 +152,7 @@ for studied_dataset, batch in [
             f"{batch.name}_{studied_dataset}"
         input:
             pixels=f"{RESULTS}/pixels.npy",
-            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("model.lookalike", CONVNET),
+            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(CONVNET, file="model.lookalike"),
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
@@ -177,12 +177,12 @@ for studied_dataset, study in FINEGRAINED.items():
         name:
             f"train_linear_embedding_{studied_dataset}"
         input:
-            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].of_systems("vectors.npy", SINGLE),
+            networks=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(SINGLE, file="vectors.npy"),
             features=f"{RESULTS}/systems/{EMBEDDED}/vectors.npy",
             relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
             pairs=f"{RESULTS}/pairs.parquet",
         output:
-            study.written_files(EMBEDDING_ON_TOP),
+            study.files_of(EMBEDDING_ON_TOP, dataset="{dataset}"),
         log:
             f"{LOGS}/networks/linear_embedding.log",
         wildcard_constraints:
@@ -202,9 +202,9 @@ rule score_triplets:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",
         pairs=f"{RESULTS}/pairs.parquet",
-        distances=lambda wildcards: FINEGRAINED[wildcards.dataset].measured_files("distances.npy"),
-        fits=lambda wildcards: FINEGRAINED[wildcards.dataset].measured_files("fit.json"),
-        curves=lambda wildcards: FINEGRAINED[wildcards.dataset].measured_files("curve.parquet"),
+        distances=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(file="distances.npy"),
+        fits=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(file="fit.json"),
+        curves=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(file="curve.parquet"),
     output:
         outcomes=f"{RESULTS}/outcomes.parquet",
         results=f"{RESULTS}/results.parquet",

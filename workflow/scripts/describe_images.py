@@ -10,12 +10,11 @@ with logged(snakemake):
     from lookalike.studies.finegrained.files import write_system
 
     manifest, pairs = read_table(snakemake.input.manifest), read_table(snakemake.input.pairs)
-    rows, learned_from = codebook_images(manifest)
+    rows, _ = codebook_images(manifest)
     params = snakemake.params.settings
     paths = image_paths(manifest, params["images_folder"])
-    chosen = {"seed": params["seed"], "codebook_from": learned_from, "n_threads": snakemake.threads}
-    ratings = read_table(snakemake.input.ratings)
+    chosen = {"ratings": read_table(snakemake.input.ratings), "seed": params["seed"], "n_threads": snakemake.threads}
     for system, choices in params["features"].items():
         print(f"{system}:", flush=True)
-        result = describe_system(system, choices, paths, rows, pairs, ratings=ratings, **chosen)
+        result = describe_system(system, choices, paths, rows, pairs, **chosen)
         write_system(result, snakemake.output)

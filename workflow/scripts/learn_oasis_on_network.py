@@ -6,10 +6,11 @@ with logged(snakemake):
     import numpy as np
 
     from lookalike.core.files import read_json, read_table
+    from lookalike.core.settings.networks import Sampling
     from lookalike.data.relevance import RelevanceData
     from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.protocol import oasis_system
-    from lookalike.studies.finegrained.settings import EmbeddingOasis, Sampling
+    from lookalike.studies.finegrained.settings import EmbeddingOasis
     from lookalike.studies.finegrained.systems import OASIS_ON_TOP
 
     params = snakemake.params.settings

@@ -14,7 +14,7 @@ with logged(snakemake):
     from lookalike.data.rated_triplets import read_release, split_ratings
     from lookalike.ranking.triplet_outcomes import candidate_pairs
 
-    params = snakemake.params.settings["source"]
+    params = snakemake.params.settings
     folder = params["folder"]
     threads = {"n_threads": snakemake.threads, "progress": progress_lines("images")}
     if params["kind"] == "class_triplets":
@@ -25,7 +25,7 @@ with logged(snakemake):
             remove_other_paintings(folder)
         rated = read_release(folder, **threads)
     print(rated.rejected.to_string())
-    triplets, ratings = split_ratings(rated.triplets, params["ratings"], params["seed"])
+    triplets, ratings = split_ratings(rated.triplets, params["ratings"] or 0, params["seed"])
     rated = replace(rated, triplets=triplets)
     write_table(ratings, snakemake.output.ratings)
     rated.write(Path(snakemake.output.manifest).parent)

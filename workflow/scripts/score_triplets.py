@@ -19,5 +19,5 @@ with logged(snakemake):
     fits = {Path(file).parent.name: read_json(file) for file in given.fits}
     curves = {Path(file).parent.name: read_table(file) for file in given.curves}
     write_table(ranked, snakemake.output.outcomes)
-    rows = results_of(ranked, triplets, pairs, read_table(given.manifest), fits, curves)
+    rows = results_of(ranked, triplets, pairs, read_table(given.manifest), fits, curves, k)
     write_results(rows, snakemake.output.results)

@@ -8,9 +8,10 @@ with logged(snakemake):
     import numpy as np
 
     from lookalike.core.files import read_table
+    from lookalike.core.settings.networks import Sampling
     from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import RankingRun, run_linear_embedding
-    from lookalike.deep.settings import NetworkSettings, Sampling
+    from lookalike.deep.settings import NetworkSettings
     from lookalike.studies.finegrained.files import write_system
 
     params = snakemake.params.settings

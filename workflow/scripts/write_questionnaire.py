@@ -10,7 +10,7 @@ with logged(snakemake):
     from lookalike.studies.human.questionnaire import plan_of_run
 
     given, params = snakemake.input, snakemake.params.settings
-    rankings, seed = Rankings.load(given.ranks), integer_seed(params["seed"], "ratings")
-    plan = plan_of_run(rankings, read_table(given.manifest), seed=seed, **params["sizes"])
+    chosen = {**params, "seed": integer_seed(params["seed"], "ratings")}
+    plan = plan_of_run(Rankings.load(given.ranks), read_table(given.manifest), **chosen)
     write_table(plan, snakemake.output.plan)
     write_page(plan, read_json(given.images)["root"], snakemake.output.page)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from lookalike.deep.devices import choose_device, repeatable
 from lookalike.deep.loop import optimiser_of
 from lookalike.deep.loss import triplet_hinges
 from lookalike.deep.network import SHORTEST, at_length_one
+from lookalike.deep.plateau import Plateau
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import TripletSource
 from lookalike.learners.triplets import check_triplets
@@ -99,7 +100,9 @@ def train_linear_embedding(
         rows_of = torch.from_numpy(np.array(vectors, dtype=np.float32)).to(where)
         learned, scored = (torch.from_numpy(part.astype(np.int64)).to(where) for part in (training, validation))
         for rate in learning_rates:
-            for row, matrix in _looks(start, rows_of, learned, scored, replace(settings, learning_rate=rate)):
+            for row, matrix in _looks(
+                start, rows_of, learned, scored, settings.model_copy(update={"learning_rate": rate})
+            ):
                 curve.append(row)
                 loss, precision = row["validation_loss"], 100 * row["validation_precision"]
                 if loss < least:
@@ -120,7 +123,7 @@ def _looks(
     matrix = start.clone().requires_grad_()
     optimiser = optimiser_of([matrix], settings)
     losses: list[Tensor] = []
-    plateau = settings.plateau()
+    plateau = Plateau(settings.patience, settings.drops)
     for step in range(settings.n_steps + 1):
         if step % settings.validation_interval == 0 or step == settings.n_steps:
             with torch.no_grad():

@@ -23,6 +23,7 @@ from torch.nn.utils.memory_format import convert_conv2d_weight_memory_format
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.fingerprint import fingerprint
+from lookalike.core.settings.model import plain
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint, checksum
 from lookalike.deep.images import ImageSource, batches, fetch
@@ -193,7 +194,7 @@ class _Run:
         self._report = machine.report if machine.report is not None else lambda line: None
         origin = {
             **task.origin,
-            **{f"settings.{name}": value for name, value in asdict(settings).items()},
+            **{f"settings.{name}": value for name, value in plain(settings).items()},
             "images": task.source.fingerprint(),
             "stream": task.stream.fingerprint(),
             "initial weights": checksum(tensor.cpu().numpy() for tensor in task.network.state_dict().values()),
@@ -207,7 +208,7 @@ class _Run:
         # weights of all parameters decay (section 3), biases included
         self._optimiser = optimiser_of(self._network.parameters(), settings)
         self._scaler = torch.amp.GradScaler(device.type, enabled=self._precision == "float16")
-        self._progress, self._plateau = _Progress(), settings.plateau()
+        self._progress, self._plateau = _Progress(), Plateau(settings.patience, settings.drops)
         self._best: dict[str, torch.Tensor] = {}
         # loss, share that is right and steps since the last row; float64, because thousands of steps are added
         self._sums = torch.zeros(3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
@@ -265,7 +266,7 @@ class _Run:
         if self._best:
             self._network.load_state_dict(self._best)
         fit = {
-            "settings": asdict(self._settings),
+            "settings": plain(self._settings),
             "n_steps": progress.step,
             "kept_step": progress.kept,
             "finished": self._plateau.has_ended,

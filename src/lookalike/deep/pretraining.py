@@ -13,12 +13,12 @@ from torch.nn import functional
 from lookalike.core.errors import LookalikeError
 from lookalike.core.row_numbers import row_numbers
 from lookalike.core.seeds import RandomState, as_seed
+from lookalike.core.settings.networks import Pretraining
 from lookalike.deep.checkpoints import checksum
 from lookalike.deep.configuration import NetworkConfiguration
 from lookalike.deep.images import ImageSource, batches
 from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, train, training_seeds
 from lookalike.deep.network import ClassificationNetwork, input_statistics
-from lookalike.deep.settings import PretrainingSettings
 from lookalike.deep.streams import LabelStream
 
 STATISTICS_IMAGES = 1000
@@ -29,7 +29,7 @@ def pretrain(
     configuration: NetworkConfiguration,
     source: ImageSource,
     labels: ArrayLike,
-    settings: PretrainingSettings | None = None,
+    settings: Pretraining | None = None,
     *,
     rows: ArrayLike | None = None,
     validation_rows: ArrayLike | None = None,
@@ -45,7 +45,7 @@ def pretrain(
         Windows of ``configuration.input_size`` pixels.
     labels : array-like of shape (len(source),), int
         Class of every image of the source, -1 where it is unknown or of no use.
-    settings : PretrainingSettings, optional
+    settings : Pretraining, optional
     rows : array-like of int, optional
         Images to learn from; by default all that have a label and are not held out.
     validation_rows : array-like of int, optional
@@ -55,7 +55,7 @@ def pretrain(
     **machine
         Fields of `lookalike.deep.loop.Machine`.
     """
-    settings = settings or PretrainingSettings()
+    settings = settings or Pretraining()
     learned, held_out = _rows(source, np.asarray(labels), rows, validation_rows)
     classes, codes = _class_codes(np.asarray(labels), learned)
     if len(held_out) and (codes[held_out] < 0).all():

@@ -21,6 +21,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.settings.networks import Sampling
 from lookalike.data.relevance import RelevanceData
 from lookalike.data.scan import image_paths
 from lookalike.deep.configuration import PAPER, SMALL, NetworkConfiguration
@@ -32,7 +33,7 @@ from lookalike.deep.model_io import load_network, save_network
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, Network
 from lookalike.deep.pretraining import pretrain
 from lookalike.deep.ranking import hold_out, train_ranking
-from lookalike.deep.settings import NetworkSettings, Sampling
+from lookalike.deep.settings import NetworkSettings
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler, warm_up
 from lookalike.ranking.distances import pair_distances
 
@@ -219,8 +220,8 @@ def run_pretraining(run: NetworkRun, system: str = "convnet") -> NetworkSystem:
     else:
         images = _images_of(run, given.images) if given.images else _training_images(run)
         seed = run.seed_of("convnet")
-        trained = pretrain(configuration, settings=given.training(), random_state=seed, **images, **run.training())
-    return run.measured(system, trained, given.batch, given.weights or given.images)
+        trained = pretrain(configuration, settings=given, random_state=seed, **images, **run.training())
+    return run.measured(system, trained, given.batch, given.weights or given.images or "")
 
 
 def _training_images(run: NetworkRun) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def run_ranking(run: NetworkRun, system: str, pretrained: PathLike, *, multiscal
     network.take_pretrained(_classifier(pretrained))
     start = {path: filters.copy() for path, filters in first_layer_filters(network).items()}
     learned, validation = run.held_out
-    settings = replace(run.settings.ranking, gap=run.settings.gap)
+    settings = run.settings.of_ranking()
     trained = train_ranking(
         network,
         run.images,
@@ -279,7 +280,7 @@ def run_linear_embedding(run: RankingRun, parts: Sequence[Floats]) -> TrainedSys
     started = time.perf_counter()
     learned, validation = run.held_out
     wanted = run.settings.linear_embedding
-    settings = replace(run.settings.ranking, n_steps=wanted.n_steps, gap=run.settings.gap)
+    settings = run.settings.of_ranking(n_steps=wanted.n_steps)
     # the visual features come as their L1HashKPCA embedding: side by side they have so many dimensions that a layer of
     # the paper's width would hold more weights than the network
     joined = join_parts(parts)

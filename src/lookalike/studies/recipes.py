@@ -28,13 +28,6 @@ def recipe(kind: str, settings: Mapping[str, float], seed: int) -> Recipe:
     return painted(**settings, seed=seed)
 
 
-def reads_of_painting(shared: Shared, dataset: str) -> Mapping[str, object]:
-    """Return what a job that paints images of a data set reads of the settings."""
-    data = shared.datasets[dataset]
-    painted = {"kind": data.kind, "painted": getattr(data, data.kind), "folder": painted_folder(shared, dataset)}
-    return {**painted, "n_shards": data.shards, "seed": shared.painting_seed(dataset)}
-
-
 def recipe_of(shared: Shared, dataset: str) -> Recipe:
     """Return the recipe of a synthetic data set; a `LookalikeError` where its images cannot be painted."""
     data = shared.datasets[dataset]

@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.networks import Sampling
 from lookalike.data.relevance import RelevanceData
 from lookalike.deep.embedding import embed
 from lookalike.deep.images import ArrayImages, FileImages, batches, load_pixels, load_square
@@ -24,12 +25,12 @@ from lookalike.deep.runs import (
     run_ranking,
     stored_pixels,
 )
-from lookalike.deep.settings import NetworkSettings, RankingSettings, Sampling
+from lookalike.deep.settings import NetworkSettings, RankingSettings
 from lookalike.ranking.distances import pair_distances
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (7, 12, 12, 3), dtype=np.uint8)
 TRAINING = {"n_steps": 2, "batch": 4, "learning_rate": 0.01, "validation_interval": 1}
-SAMPLING = {"out_of_class": 0.2, "weighted": True, "capacity": None, "positive_threshold": None}
+SAMPLING = {"out_of_class": 0.2, "weighted": True}
 VALIDATION = {"share": 0.4, "triplets": 20}
 SETTINGS = {"size": "small", "shift": 2, "device": "cpu", "pretraining": TRAINING, "ranking": TRAINING}
 SETTINGS |= {"gap": 0.5, "linear_embedding": {"width": 1000, "n_steps": 2}, "validation": VALIDATION}
@@ -176,8 +177,11 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
         pretrained(weights=str(tmp_path / "ranked.lookalike"))
     with pytest.raises(LookalikeError, match="one for each class"):
         pretrained(images=str(classes / "0"))
-    with pytest.raises(LookalikeError, match="hold out a smaller share"):
-        pretrained(images=str(classes), share=0.99)
+    for label in range(6):
+        (tmp_path / "few" / str(label)).mkdir(parents=True)
+        Image.fromarray(image).save(tmp_path / "few" / str(label) / "0.png")
+    with pytest.raises(LookalikeError, match="give more images of each class"):
+        pretrained(images=str(tmp_path / "few"), share=0.5)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +189,7 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
     [
         ({"relevance": RelevanceData.from_labels([], [])}, "no training image to hold out"),
         ({"settings": SETTINGS | {"validation": VALIDATION | {"share": 0.1}}}, "at most 1 images"),
-        ({"sampling": SAMPLING | {"capacity": 2}}, "raise capacity from 2"),
+        ({"sampling": SAMPLING | {"margin": 5.0}}, "lower the margin"),
     ],
 )
 def test_what_cannot_be_trained_is_told_in_a_sentence(changes, said):

@@ -1,6 +1,5 @@
 """Both trainings: they learn, they repeat to the bit, and a run that was killed goes on to the same bits."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ import torch
 from made_networks import PER_CLASS, N, labels, pixels, relevance, source, tiny, weights
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.networks import Pretraining
 from lookalike.deep import devices
 from lookalike.deep.checkpoints import Checkpoint
 from lookalike.deep.embedding import embed
@@ -20,12 +20,18 @@ from lookalike.deep.network import DeepRankingNetwork
 from lookalike.deep.plateau import Plateau
 from lookalike.deep.pretraining import pretrain
 from lookalike.deep.ranking import batch_loss, hold_out, train_ranking
-from lookalike.deep.settings import PretrainingSettings, RankingSettings
+from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import LabelStream
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
-PRETRAINING = PretrainingSettings(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
+PRETRAINING = Pretraining(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
 RANKING = RankingSettings(n_steps=40, batch=8, learning_rate=0.006, validation_interval=10, gap=0.3)
+
+
+def changed(settings, **changes):
+    return settings.model_copy(update=changes)
+
+
 LABELS = labels()
 
 
@@ -136,10 +142,10 @@ def test_auto_asks_for_the_accelerator_as_torch_2_6_lets(monkeypatch):
 
 
 def test_the_checkpoint_of_another_run_is_ignored(tmp_path, monkeypatch):
-    settings, file = replace(RANKING, n_steps=2), tmp_path / "run.pt"
+    settings, file = changed(RANKING, n_steps=2), tmp_path / "run.pt"
     ranked(settings, checkpoint=file)
     whole = file.read_bytes()
-    changes = [{"settings": replace(settings, gap=0.4)}, {"seed": 1}, {"random_state": 1}]
+    changes = [{"settings": changed(settings, gap=0.4)}, {"seed": 1}, {"random_state": 1}]
     changes += [{"validation": np.array([[0, 3, 1]])}, {"configuration": tiny(keep_probability=0.7)}]
     for change in changes:
         file.write_bytes(whole)
@@ -198,7 +204,7 @@ def test_the_rate_falls_and_training_ends_when_held_out_images_no_longer_improve
 
 
 def test_a_training_ends_early_keeps_its_best_weights_and_says_so(tmp_path):
-    settings = replace(RANKING, n_steps=400, learning_rate=0.05, validation_interval=2, patience=2)
+    settings = changed(RANKING, n_steps=400, learning_rate=0.05, validation_interval=2, patience=2)
     whole = ranked(settings)
     losses = whole.curve.set_index("step")["validation_loss"]
     assert whole.fit["finished"]
@@ -213,8 +219,8 @@ def test_a_training_ends_early_keeps_its_best_weights_and_says_so(tmp_path):
     assert same(whole, resumed)
     assert resumed.kept_step == whole.kept_step
     # more looks are needed than there are steps
-    assert not ranked(replace(settings, n_steps=4, patience=5)).fit["finished"]
-    assert not ranked(replace(settings, n_steps=4), validation=None).fit["finished"]
+    assert not ranked(changed(settings, n_steps=4, patience=5)).fit["finished"]
+    assert not ranked(changed(settings, n_steps=4), validation=None).fit["finished"]
 
 
 def test_dropout_and_weight_decay_are_on():
@@ -225,10 +231,10 @@ def test_dropout_and_weight_decay_are_on():
     difference = weights(none)["linear.weight"] - weights(strong)["linear.weight"]
     np.testing.assert_allclose(difference, 0.1 * 2 * 2.0 * start, rtol=1e-3, atol=1e-6)
     plain, decayed = (
-        weights(pretrained(PretrainingSettings(**step, weight_decay=value)))["classes.weight"] for value in (0.0, 4.0)
+        weights(pretrained(Pretraining(**step, weight_decay=value)))["classes.weight"] for value in (0.0, 4.0)
     )
     assert np.corrcoef((plain - decayed).ravel(), plain.ravel())[0, 1] > 0.95
-    assert PretrainingSettings().weight_decay == 0.0005  # of Krizhevsky et al., not of eq. 4
+    assert Pretraining().weight_decay == 0.0005  # of Krizhevsky et al., not of eq. 4
     without = ranked(RankingSettings(**step, regularisation=0.0), configuration=tiny(keep_probability=1.0))
     assert (weights(without)["linear.weight"] != weights(none)["linear.weight"]).any()
 
@@ -255,7 +261,7 @@ def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():
         ({"rows": np.arange(10), "validation_rows": np.arange(5)}, "both learned from and held out"),
         ({"rows": [N]}, "numbers from 0 to"),
         ({"labels": np.where(np.arange(N) == 3, -1, LABELS), "rows": [3, 4]}, "no label"),
-        ({"settings": PretrainingSettings(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
+        ({"settings": Pretraining(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
         ({"device": "gpu"}, "cannot be used"),
         ({"device": "cuda:77"}, "cannot be used"),
     ],

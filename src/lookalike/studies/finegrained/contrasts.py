@@ -9,19 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Doubles
-from lookalike.exhibits.contrasts import Contrast, Unit
+from lookalike.exhibits.claims import claims_of
+from lookalike.exhibits.contrasts import Contrast, Unit, over_folds
 from lookalike.ranking import triplet_metrics
-from lookalike.studies.finegrained.pictures import SHARE, filters_of, started_from
+from lookalike.studies.finegrained.pictures import SHARE, START_SHARE, filters_of
 from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PER_TRIPLET, PRECISION, SCORE
+from lookalike.studies.finegrained.systems import ALL, CONVNET, DEEP, PAPER, PER_TRIPLET, PRECISION, SCORE
 
-QUERIES, SEEDS_AND_QUERIES, OVER_SEEDS = "query images", "seeds and query images", "seeds"
 UNITS: dict[str, Unit] = {PRECISION: "points", SCORE: "triplets", PER_TRIPLET: "% of triplets"}
 LEVELS: dict[str, Unit] = {PRECISION: "percent", SCORE: "count", PER_TRIPLET: "percent"}
 PAPER_TRIPLETS = 14_000
@@ -34,7 +33,7 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
     """Return every contrast of a study, each with its printed number."""
     if not study.has("outcomes"):
         return list(colours(study))
-    triplets = study.table("triplets")
+    outcomes, triplets = study.table("outcomes"), study.table("triplets")
     given: dict[str, Any] = {
         "seed": study.seed,
         "k": study.k,
@@ -42,17 +41,27 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
         "manifest": study.table("manifest"),
         "trainings": {system: study.trainings(system) for system in study.systems()},
     }
-    outcomes, pairs = study.table("outcomes"), study.compared_pairs()
     levels = triplet_metrics.intervals(outcomes, triplets, study.table("pairs"), **given)
-    differences = triplet_metrics.contrasts(outcomes, triplets, pairs_of_systems=pairs, **given)
+    differences = triplet_metrics.contrasts(outcomes, triplets, pairs_of_systems=claimed_pairs(study), **given)
     return contrasts_of(study, levels, differences)
+
+
+def claimed_pairs(study: FinegrainedStudy) -> list[tuple[str, str]]:
+    """Return the pairs of measured systems that claims are about, each once."""
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    for part in (part for claim in claims_of(study.claim_rows) for part in claim.contrasts):
+        first, second = ([own for name in names for own in study.role(name)] for names in (part.first, part.second))
+        for pair in product(first, second):
+            if study.measured.issuperset(pair):
+                found.setdefault(frozenset(pair), pair)
+    return list(found.values())
 
 
 def contrasts_of(study: FinegrainedStudy, levels: pd.DataFrame, differences: pd.DataFrame) -> list[Contrast]:
     """Return contrasts of the levels and differences that a bootstrap gave."""
     names = dict(zip(triplet_metrics.metric_names(study.k), UNITS, strict=True))
-    in_print = study.printed_numbers.set_index(["method", "metric"])["value"]
-    in_print = in_print[~in_print.index.duplicated()]
+    of_paper = study.printed[study.printed["paper"].eq(PAPER)].dropna(subset="value")
+    in_print = of_paper.drop_duplicates(["method", "metric"]).set_index(["method", "metric"])["value"]
 
     def printed(system: str, metric: str) -> float:
         # the paper's score a triplet follows from its score
@@ -61,17 +70,18 @@ def contrasts_of(study: FinegrainedStudy, levels: pd.DataFrame, differences: pd.
 
     rows = []
     for first, second, subset, metric, *numbers in differences.itertuples(index=False):
+        name, is_all = names[metric], subset == triplet_metrics.ALL
+        gap = printed(first, name) - printed(second, name) if is_all else math.nan
+        row = Contrast(ALL, name if is_all else f"{name}, {subset} negatives", first, second, *numbers)
+        rows.append(limited(study, replace(row, unit=UNITS[name], printed=gap)))
+    columns = ["system", "metric", "value", "low", "high", "n_queries"]
+    own = levels.loc[levels["subset"] == triplet_metrics.ALL, columns]
+    for system, metric, mean, low, high, n in own.itertuples(index=False):
         name = names[metric]
-        gap = printed(first, name) - printed(second, name) if subset == triplet_metrics.ALL else math.nan
-        called = name if subset == triplet_metrics.ALL else f"{name}, {subset} negatives"
-        row = limited(study, Contrast(ALL, called, first, second, *numbers))
-        rows.append(replace(row, unit=UNITS[name], printed=gap))
-    for level in levels[levels["subset"] == triplet_metrics.ALL].to_dict("records"):
-        name, system = names[level["metric"]], level["system"]
         # counts of other triplets than print's do not stand beside its own
         beside = printed(system, name) if name == PRECISION else math.nan
-        row = Contrast(ALL, name, system, "", n=level["n_queries"], unit=LEVELS[name], printed=beside)
-        rows.append(limited(study, replace(row, mean=level["value"], low=level["low"], high=level["high"])))
+        row = Contrast(ALL, name, system, "", mean, low, high, n=n, unit=LEVELS[name], printed=beside)
+        rows.append(limited(study, row))
     return [*rows, *colours(study)]
 
 
@@ -79,7 +89,7 @@ def limited(study: FinegrainedStudy, row: Contrast) -> Contrast:
     """Return a row of query images with what limits the networks in it, and what its interval is over."""
     systems = [system for system in (row.first, row.second) if system]
     codes = [f"{system}:{limit}" for system in systems for limit in study.limits_of(system)]
-    kind = SEEDS_AND_QUERIES if any(study.n_seeds(system) > 1 for system in systems) else QUERIES
+    kind = "seeds and query images" if any(study.n_seeds.get(system, 1) > 1 for system in systems) else "query images"
     return replace(row, interval=kind, limits=";".join(codes), data=study.origin)
 
 
@@ -90,26 +100,14 @@ def colours(study: FinegrainedStudy) -> Iterator[Contrast]:
     colour over that start, because two thirds of the energy of random filters is colour.
     """
     gaps: dict[tuple[str, str], list[float]] = {}
-    for path in study.paths("filters"):
-        filters, before = filters_of(path), started_from(path)
-        alike = filters.groupby("path")["like_start"].transform("median")
-        learned = filters[(filters["path"] == CONVNET) | (alike < LEARNED)]
-        gap = learned[SHARE].mean() - before.loc[before["path"] == CONVNET, SHARE].mean()
+    for filters in map(filters_of, study.paths("filters")):
+        is_deep = filters["path"] == CONVNET
+        is_learned = filters.groupby("path")["like_start"].transform("median") < LEARNED
+        gap = filters.loc[is_deep | is_learned, SHARE].mean() - filters.loc[is_deep, START_SHARE].mean()
         gaps.setdefault(("colour of filters", CONVNET), []).append(gap)
-        shallow = set(learned["path"]) - {CONVNET}
-        if shallow:
-            after, start = (frame.loc[frame["path"].isin(shallow), SHARE].mean() for frame in (learned, before))
-            gaps.setdefault(("colour of filters beyond their start", ""), []).append(after - start)
+        if (shallow := is_learned & ~is_deep).any():
+            gain = filters.loc[shallow, SHARE].mean() - filters.loc[shallow, START_SHARE].mean()
+            gaps.setdefault(("colour of filters beyond their start", ""), []).append(gain)
     for (metric, second), values in gaps.items():
-        row = replace(limited(study, Contrast(ALL, metric, DEEP, second)), interval=OVER_SEEDS)
-        yield over_seeds(row, 100 * np.array(values))
-
-
-def over_seeds(row: Contrast, values: Doubles) -> Contrast:
-    """Return a row with the mean of a number of several seeds, and the interval of Student's t; NaN ends of one."""
-    # heavy, and every plan imports this room
-    from scipy import stats
-
-    mean, n = float(values.mean()), len(values)
-    reach = float(stats.sem(values) * stats.t.ppf(0.975, n - 1)) if n > 1 else math.nan
-    return replace(row, mean=mean, low=mean - reach, high=mean + reach, n=n)
+        row = limited(study, Contrast(ALL, metric, DEEP, second))
+        yield replace(over_folds(row, 100 * pd.Series(values), n_train=1, n_test=0), interval="seeds")

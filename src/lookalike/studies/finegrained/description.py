@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,20 @@ FIT_IMAGES = 2_000
 """Images that a codebook is learned from at most; descriptors are subsampled beyond that anyway."""
 
 
+def describer_of(system: str, settings: Settings) -> tuple[Describer, str]:
+    """Return a describer, and the distance that its vectors are compared by: that of the settings, or its own."""
+    describer = make_describer(system, **_own(settings))
+    distance = str(settings.get("distance", describer.distance))
+    if distance not in DISTANCES:
+        raise LookalikeError(f"there is no distance {distance!r}: take one of {', '.join(DISTANCES)}")
+    return describer, distance
+
+
+def _own(settings: Settings) -> dict[str, Any]:
+    """Return the settings that a describer itself takes."""
+    return {name: value for name, value in settings.items() if name != "distance"}
+
+
 def describe_system(
     system: str,
     choices: Sequence[Settings],
@@ -32,91 +47,52 @@ def describe_system(
     *,
     ratings: pd.DataFrame,
     seed: int,
-    codebook_from: str,
     n_threads: int = 1,
 ) -> SystemResult:
     """Describe all images by one hand-crafted feature, and measure the pairs; `paths` has None for unusable images.
 
     Of several `choices` of settings, the first of those that order most of the `ratings` rightly is taken.
     """
-    usable = [path for path in (paths[row] for row in _draw(fit_rows, FIT_IMAGES, seed, system)) if path is not None]
+    rows = np.unique(np.asarray(fit_rows, dtype=np.int64))
+    if len(rows) > FIT_IMAGES:
+        random = generator(seed, "finegrained", system, "codebook images")
+        rows = np.sort(random.choice(rows, FIT_IMAGES, replace=False, shuffle=False))
+    usable = [path for path in (paths[row] for row in rows) if path is not None]
 
     def fitted(settings: Settings) -> Describer:
         """Make a describer, and learn its codebook."""
-        describer = make_describer(system, **without_distance(settings))
+        describer, _ = describer_of(system, settings)
         if describer.needs_fit:
             if not usable:
-                raise LookalikeError(
-                    f"there is no image to learn the codebook of {system} from: give images for training"
-                )
+                raise LookalikeError(f"there is no image to learn the codebook of {system} from: give training images")
             images = counted(map(load_rgb, usable), len(usable), progress_lines(f"{system}: images to learn from"))
             describer.fit(images, integer_seed(seed, "finegrained", system, "codebook"))
         return describer
 
-    tried = _measured(choices, fitted, paths, ratings) if len(choices) > 1 and len(ratings) else []
+    tried: list[dict[str, Any]] = []
+    if len(choices) > 1 and len(ratings):
+        images, triplets = np.unique(ratings[["query", "positive", "negative"]].to_numpy(), return_inverse=True)
+        # settings that differ in the distance alone share their vectors
+        for own, alike in groupby(choices, _own):
+            vectors, _ = describe_files(fitted(own), [paths[image] for image in images])
+            for settings in alike:
+                _, distance = describer_of(system, settings)
+                precision = _precision(vectors, triplets.reshape(-1, 3), distance)
+                words = ", ".join(f"{name} {value}" for name, value in settings.items())
+                tried.append({"choice": words, "distance": distance, "precision": precision})
+                print(f"{words or 'defaults'}, {distance}: {100 * precision:.1f}% of the ratings", flush=True)
     settings = choices[max(range(len(tried)), key=lambda place: tried[place]["precision"], default=0)]
-    describer = fitted(settings)
-    distance = pair_distance(describer, settings)
+    describer, (_, distance) = fitted(settings), describer_of(system, settings)
     progress = progress_lines(f"{system}: images described")
     vectors, _ = describe_files(describer, paths, n_threads=n_threads, progress=progress)
-    fit = {
-        "system": system,
-        "dimensions": vectors.shape[1],
-        "distance": distance,
-        "settings": describer.settings(),
-        "tried": tried,
-        "codebook_from": codebook_from if describer.needs_fit else "",
-        "n_fit_images": len(usable) if describer.needs_fit else 0,
-        "n_images": sum(path is not None for path in paths),
-    }
-    return SystemResult(vectors, pair_distances(vectors, pairs, distance), fit)
+    fit = {"system": system, "dimensions": vectors.shape[1], "distance": distance}
+    return SystemResult(
+        vectors, pair_distances(vectors, pairs, distance), {**fit, "settings": describer.settings(), "tried": tried}
+    )
 
 
-def without_distance(settings: Settings) -> dict[str, Any]:
-    """Return the settings that a describer itself takes."""
-    return {name: value for name, value in settings.items() if name != "distance"}
-
-
-def pair_distance(describer: Describer, settings: Settings) -> str:
-    """Return the distance that vectors are compared by: that of the settings, else the describer's own."""
-    distance = str(settings.get("distance", describer.distance))
-    if distance not in DISTANCES:
-        raise LookalikeError(f"there is no distance {distance!r}: take one of {', '.join(DISTANCES)}")
-    return distance
-
-
-def _measured(
-    choices: Sequence[Settings],
-    fitted: Callable[[Settings], Describer],
-    paths: Sequence[PathLike | None],
-    ratings: pd.DataFrame,
-) -> list[dict[str, Any]]:
-    """Return the precision of each choice on rated triplets, whose images alone are described."""
-    triplets = ratings[["query", "positive", "negative"]].to_numpy()
-    images, places = np.unique(triplets, return_inverse=True)
-    query, positive, negative = places.reshape(-1, 3).T
-    described: dict[str, tuple[Describer, npt.NDArray[np.float32]]] = {}
-    tried = []
-    for settings in choices:
-        # settings that differ in the distance alone share their vectors
-        own = str(sorted(without_distance(settings).items()))
-        if own not in described:
-            describer = fitted(settings)
-            described = {own: (describer, describe_files(describer, [paths[image] for image in images])[0])}
-        describer, vectors = described[own]
-        distance = pair_distance(describer, settings)
-        near, far = (distances_of_rows(vectors, query, side, distance) for side in (positive, negative))
-        precision = float(np.mean((near < far) + 0.5 * (near == far)))
-        words = ", ".join(f"{name} {value}" for name, value in settings.items())
-        tried.append({"choice": words, "distance": distance, "precision": precision})
-        print(f"{words or 'defaults'}, {distance}: {100 * precision:.1f}% of the ratings", flush=True)
-    return tried
-
-
-def _draw(rows: npt.ArrayLike, most: int, seed: int, system: str) -> npt.NDArray[np.int64]:
-    """Draw the rows that a codebook is learned from, in order."""
-    rows = np.unique(np.asarray(rows, dtype=np.int64))
-    if len(rows) <= most:
-        return rows
-    random = generator(seed, "finegrained", system, "codebook images")
-    return np.sort(random.choice(rows, most, replace=False, shuffle=False))
+def _precision(vectors: npt.NDArray[np.float32], triplets: npt.NDArray[np.int64], distance: str) -> float:
+    """Return the share of triplets whose positive is nearer; a tie counts half."""
+    query, *sides = triplets.T
+    near, far = (distances_of_rows(vectors, query, side, distance) for side in sides)
+    return float(np.mean((near < far) + 0.5 * (near == far)))

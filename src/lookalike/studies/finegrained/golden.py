@@ -1,31 +1,44 @@
-"""The golden feature's row: which distances are mixed, and how its weights and their regularisation are learned.
+"""The golden feature: a non-negative weighted sum of distances, its weights by max margin (Deep Ranking, section 6.1).
 
-Twenty-seven components, as many as the paper mixes (Deep Ranking, section 6.1): the six hand-crafted features by four
-distances each, and three distances of embeddings learned from the categories of training images. The paper's weights
-come from human ratings, and it makes the relevance that networks learn from. Ours come from the relevance of training
-images, or as in the paper from ratings that are set aside for it, and never from rated evaluation triplets. Without
-training images there are no categories to learn embeddings from, and 24 components are left.
+Twenty-seven components, as many as the paper mixes: the six hand-crafted features by four distances each, and three
+distances of embeddings learned from the categories of training images. Without such images 24 are left. The paper's
+weights come from human ratings, and it makes the relevance that networks learn from. Ours come from the relevance of
+training images, or as in the paper from ratings that are set aside for it, and never from rated evaluation triplets.
+
+The paper's embeddings of annotated images are WSABIE's (Weston, Bengio and Usunier 2010); here they are two classic
+ones on all features together: linear discriminants, and the scores of a logistic regression.
+
+Weights are found by dual coordinate descent (Hsieh et al., "A dual coordinate descent method for large-scale linear
+SVM", ICML 2008), kept from being negative and without a bias, since a triplet has none. The dual is max sum_i a_i
+- 1/2 |[sum_i a_i x_i]_+|^2 with 0 <= a_i <= C / n, and w = [sum_i a_i x_i]_+.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.covariance import ledoit_wolf_shrinkage
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 
-from lookalike.core.arrays import Integers
+from lookalike.core.arrays import Array, Doubles, Floats, Integers, Longs
 from lookalike.core.errors import LookalikeError
+from lookalike.core.kernels import njit
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
-from lookalike.studies.finegrained import golden_feature, training
+from lookalike.features.clustering import principal_components
+from lookalike.ranking.distances import distances_of_rows
 from lookalike.studies.finegrained.files import SystemResult
-from lookalike.studies.finegrained.golden_feature import Component, Learned, component_distances, embed_categories
-from lookalike.studies.finegrained.settings import GoldenFeature, Sampler
-from lookalike.studies.finegrained.training import Features
+from lookalike.studies.finegrained.protocol import Features, blocks_of, draw_triplets, stratified_folds, usable_rows
+from lookalike.studies.finegrained.settings import GoldenFeature
+from lookalike.studies.finegrained.systems import GOLDEN
 
 DISTANCES = ("l1", "l2", "chi2", "cosine")
 """Distances of every hand-crafted feature."""
@@ -33,118 +46,112 @@ N_PRINCIPAL = 64
 """Principal components of every feature that embeddings are learned from."""
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
 """Embedding and distance of the components learned from categories, see `embed_categories`."""
-
-Array = npt.NDArray[np.float64]
-Ids = Integers
-Fold = tuple[Ids, Ids, Ids]
+LEARNED_ROWS, LEARNED_VALUES = 10_000, 100_000_000
+"""Rows that an embedding is learned from at most, and numbers of the widest feature in them (400 MB): principal
+components and discriminants are settled by then."""
+EMBEDDED_ROWS = 4_096
+"""Rows that are embedded at a time."""
+LEAST_SHRINKAGE = 0.01
+"""Of the covariance within categories: at 0, with few images, unseen ones lie as far out as one likes."""
+PENALTY = 0.1
+"""Of the logistic regression, on features of variance 1: its inverse regularisation."""
+Fold = tuple[Integers, Integers, Integers]
 """Triplets, images that embeddings for them are learned from, and images that these embed."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Distances of the training triplets of each fold, by every component, and what is learned from them."""
+class Component(NamedTuple):
+    """Vectors of images, a row each, under a feature's name, and a distance of `lookalike.ranking.distances`."""
+
+    feature: str
+    vectors: Floats
+    distance: str
+
+
+class Measured(NamedTuple):
+    """How much farther the negatives of each fold's triplets are by every component, and what is learned from that."""
 
     names: list[tuple[str, str]]
     """Feature and distance of each component."""
-    nearer: list[Array]
-    farther: list[Array]
-    scales: Array
+    differences: list[Doubles]
+    scales: Doubles
     """By which the components are divided."""
     seed: int
 
-    def learn(self, folds: Sequence[int], columns: Ids, C: float) -> Learned:
-        """Learn the weights of some components on the triplets of some folds; distances are divided by their scales."""
-        nearer, farther = (
-            np.vstack([side[fold] for fold in folds])[:, columns] for side in (self.nearer, self.farther)
-        )
-        stream = integer_seed(self.seed, "finegrained", "golden", "order")
-        return golden_feature.learn_weights((farther - nearer) / self.scales[columns], C, seed=stream)
+    def chosen(self, columns: Longs, values: Sequence[float]) -> tuple[Learned, float, list[dict[str, float]]]:
+        """Weights of some components with the best C, the smallest of equals; that C, and the precision of each.
 
-    def precision(self, fold: int, columns: Ids, learned: Learned) -> float:
-        """Share of a fold's triplets whose positive is nearer by the weighted sum; a tie counts half."""
-        differences = self.farther[fold][:, columns] - self.nearer[fold][:, columns]
-        margins = differences @ (learned.weights / self.scales[columns])
-        return float(np.mean((margins > 0) + 0.5 * (margins == 0)))
-
-    def chosen(self, columns: Ids, values: Sequence[float]) -> tuple[Learned, float, list[dict[str, float]]]:
-        """Weights learned on all folds with the best C, the smallest of equals; that C, and the precision of each."""
-        folds = range(len(self.nearer))
-        found = []
+        Precision is the share of a left-out fold's triplets whose positive is nearer; a tie counts half.
+        """
+        rows = [differences[:, columns] / self.scales[columns] for differences in self.differences]
+        stream, found = integer_seed(self.seed, "finegrained", "golden", "order"), []
         for C in sorted(values):
-            shares = [
-                self.precision(fold, columns, self.learn([i for i in folds if i != fold], columns, C)) for fold in folds
-            ]
+            shares = []
+            for fold, judged in enumerate(rows):
+                others = np.vstack(rows[:fold] + rows[fold + 1 :])
+                margins = judged @ learn_weights(others, C, seed=stream).weights
+                shares.append(np.mean((margins > 0) + 0.5 * (margins == 0)))
             found.append({"C": float(C), "precision": float(np.mean(shares))})
         best = max(found, key=lambda row: (row["precision"], -row["C"]))["C"]
-        return self.learn(folds, columns, best), best, found
+        return learn_weights(np.vstack(rows), best, seed=stream), best, found
 
 
 def golden_system(
     features: Features,
     relevance: RelevanceData | None,
+    ratings: pd.DataFrame,
     pairs: pd.DataFrame,
     settings: GoldenFeature,
     sampling: Sampler,
     *,
     seed: int,
-    ratings: pd.DataFrame | None = None,
     n_principal: int = N_PRINCIPAL,
 ) -> SystemResult:
-    """Learn the golden feature and L1 visual features from training relevance, or from ratings; measure the pairs.
+    """Learn the golden feature and L1 visual features from ratings, or else training relevance; measure the pairs.
 
     Without a relevance it learns from ratings alone.
     """
-    usable = training.usable_rows(features)
-    ratings = pd.DataFrame() if ratings is None else ratings
-    rated = len(ratings) > 0
-    if relevance is not None:
-        relevance = training.with_vectors(relevance, usable)
-        if len(np.unique(relevance.category)) < 2:
-            raise LookalikeError("embeddings need training images of two categories at least: put more in place")
-    if rated:
+    if relevance is not None and len(np.unique(relevance.category)) < 2:
+        raise LookalikeError("embeddings need training images of two categories at least: put more in place")
+    if len(ratings):
         folds = _rated_folds(ratings, relevance, settings.folds, seed)
     elif relevance is not None:
         folds = _drawn_folds(relevance, settings, sampling, seed)
     else:
         raise LookalikeError("the golden feature has nothing to learn from: give training images, or golden.ratings")
-    learned_from = np.flatnonzero(usable) if relevance is None else relevance.image_id
-    measured = _measured(folds, features, relevance, n_principal, seed)
+    components_of = partial(_components, features, relevance, n_principal, seed)
+    measured = _measured(folds, components_of, seed)
     learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings.C)
-    l1_weights = _l1_weights(measured, features, learned_from, settings.C)
-    components = _components(features, relevance, learned_from, np.flatnonzero(usable), n_principal, seed)
-    used = np.flatnonzero(learned.weights)
-    print(f"golden-features: C = {C:g}, {len(used)} of {len(components)} components")
+    usable = np.flatnonzero(usable_rows(features))
+    learned_from = usable if relevance is None else relevance.image_id
+    components, used = components_of(learned_from, usable), np.flatnonzero(learned.weights)
+    print(f"{GOLDEN}: C = {C:g}, {len(used)} of {len(components)} components")
 
-    def distances_of(first: npt.ArrayLike, second: npt.ArrayLike) -> Array:
+    def distances_of(first: npt.ArrayLike, second: npt.ArrayLike) -> Doubles:
+        """Return the weighted sum of the distances of pairs of images."""
         table = component_distances([components[i] for i in used], first, second)
         return np.asarray(table @ (learned.weights[used] / measured.scales[used]))
 
-    distances = distances_of(pairs["query"], pairs["candidate"])
-    if not np.isfinite(distances).all():
-        raise LookalikeError(training.NO_VECTOR)
-    mixed = {"distances": DISTANCES, "annotation_components": n_principal}
+    weighed = zip(measured.names, measured.scales.tolist(), learned.weights.tolist(), strict=True)
     fit = {
-        "system": "golden-features",
+        "system": GOLDEN,
         "distance": "weighted sum",
-        "dimensions": len(components),
-        "settings": mixed | training.recorded(settings, sampling),
         "C": C,
         "validation": choice,
         "components": [
-            {"feature": feature, "distance": distance, "scale": float(scale), "weight": float(weight)}
-            for (feature, distance), scale, weight in zip(measured.names, measured.scales, learned.weights, strict=True)
+            {"feature": feature, "distance": distance, "scale": scale, "weight": weight}
+            for (feature, distance), scale, weight in weighed
         ],
-        "l1_weights": l1_weights,
+        "l1_weights": _l1_weights(measured, features, learned_from, settings.C),
         "converged": bool(learned.converged),
-        "learned_from": "ratings" if rated else "training relevance",
-        "n_triplets": sum(map(len, measured.nearer)),
-        "n_fit_images": 0 if relevance is None else relevance.n_images,
+        "learned_from": "ratings" if len(ratings) else "training relevance",
+        "n_triplets": sum(map(len, measured.differences)),
     }
-    own_relevance = golden_relevance(relevance, distances_of) if rated and relevance is not None else None
-    return SystemResult(None, distances.astype(np.float32), fit, own_relevance)
+    own_relevance = golden_relevance(relevance, distances_of) if len(ratings) and relevance is not None else None
+    distances = distances_of(pairs["query"], pairs["candidate"]).astype(np.float32)
+    return SystemResult(None, distances, fit, own_relevance)
 
 
-def golden_relevance(relevance: RelevanceData, distances_of: Callable[[Ids, Ids], Array]) -> RelevanceData:
+def golden_relevance(relevance: RelevanceData, distances_of: Callable[[Longs, Longs], Doubles]) -> RelevanceData:
     """Relevance exp(-D / m) of all pairs of a category by their distance D, of median m; its form is not printed."""
     groups = [relevance.image_id[relevance.category == code] for code in range(relevance.n_categories)]
     pairs = [np.stack([images[side] for side in np.triu_indices(len(images), 1)]) for images in groups]
@@ -155,7 +162,12 @@ def golden_relevance(relevance: RelevanceData, distances_of: Callable[[Ids, Ids]
 
 
 def _components(
-    features: Features, relevance: RelevanceData | None, learned_from: Ids, wanted: Ids, n_principal: int, seed: int
+    features: Features,
+    relevance: RelevanceData | None,
+    n_principal: int,
+    seed: int,
+    learned_from: Integers,
+    wanted: Integers,
 ) -> list[Component]:
     """Every feature by every distance, and embeddings of the `wanted` images from the categories of others."""
     crafted = [Component(name, features[name], distance) for name, distance in product(sorted(features), DISTANCES)]
@@ -170,13 +182,13 @@ def _components(
 def _drawn_folds(relevance: RelevanceData, settings: GoldenFeature, sampling: Sampler, seed: int) -> Iterator[Fold]:
     """Draw the triplets of every fold of the training images."""
     n_folds = settings.folds
-    folds = training.stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
+    folds = stratified_folds(relevance.category, n_folds, generator(seed, "finegrained", "golden", "folds"))
     sizes = [len(part) for part in np.array_split(np.arange(settings.n_triplets), n_folds)]
     for fold, size in enumerate(sizes):
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
         # an embedding looks better on the images that it was learned from, and would get too much weight
-        yield training.draw_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
+        yield draw_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
 
 
 def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData | None, most: int, seed: int) -> Iterator[Fold]:
@@ -193,23 +205,21 @@ def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData | None, most: i
 
 
 def _measured(
-    folds: Iterable[Fold], features: Features, relevance: RelevanceData | None, n_principal: int, seed: int
+    folds: Iterable[Fold], components_of: Callable[[Integers, Integers], list[Component]], seed: int
 ) -> Measured:
     """Measure the triplets of every fold."""
-    nearer, farther, names = [], [], []
+    names, nearer, farther = [], [], []
     for triplets, learned_from, wanted in folds:
-        components = _components(features, relevance, learned_from, wanted, n_principal, seed)
+        components = components_of(learned_from, wanted)
         names = [(component.feature, component.distance) for component in components]
         nearer.append(component_distances(components, triplets[:, 0], triplets[:, 1]))
         farther.append(component_distances(components, triplets[:, 0], triplets[:, 2]))
-        print(f"golden-features: measured {len(triplets)} triplets of fold {len(nearer)}")
-    scales = golden_feature.distance_scales(np.vstack([*nearer, *farther]))
-    if not np.isfinite(scales).all():
-        raise LookalikeError(training.NO_VECTOR)
-    return Measured(names, nearer, farther, scales, seed)
+        print(f"{GOLDEN}: measured {len(triplets)} triplets of fold {len(nearer)}")
+    differences = [far - near for near, far in zip(nearer, farther, strict=True)]
+    return Measured(names, differences, distance_scales(np.vstack([*nearer, *farther])), seed)
 
 
-def _l1_weights(measured: Measured, features: Features, ids: Ids, values: Sequence[float]) -> dict[str, float]:
+def _l1_weights(measured: Measured, features: Features, ids: Integers, values: Sequence[float]) -> dict[str, float]:
     """L1 visual features whose L1 distance has a weight, with weights of sum 1; all alike where none has."""
     among = [i for i, (name, distance) in enumerate(measured.names) if distance == "l1" and name in features]
     learned, _, _ = measured.chosen(np.array(among), values)
@@ -217,9 +227,140 @@ def _l1_weights(measured: Measured, features: Features, ids: Ids, values: Sequen
     for i, weight in zip(among, learned.weights, strict=True):
         name = measured.names[i][0]
         # vectors are divided by their norms before they are hashed, and the weights make up for that
-        norms = [np.abs(features[name][ids[rows]]).sum(dtype=np.float64) for rows in training.blocks_of(len(ids))]
-        norm = float(np.sum(norms)) / len(ids)
-        found[name] = float(weight / measured.scales[i]) * norm
+        norms = [np.abs(features[name][ids[rows]]).sum(dtype=np.float64) for rows in blocks_of(len(ids))]
+        found[name] = float(weight / measured.scales[i]) * (float(np.sum(norms)) / len(ids))
     total = sum(found.values())
     chosen = {name: weight / total for name, weight in found.items() if weight > 0}
     return chosen or dict.fromkeys(sorted(features), 1 / len(features))
+
+
+def component_distances(
+    components: Sequence[Component], left_rows: npt.ArrayLike, right_rows: npt.ArrayLike
+) -> Doubles:
+    """Return the distances of n pairs of rows by every component, float64 of shape (n, number of components)."""
+    table = np.empty((np.size(left_rows), len(components)))
+    for column, (_, vectors, distance) in enumerate(components):
+        table[:, column] = distances_of_rows(vectors, left_rows, right_rows, distance)
+    return table
+
+
+def distance_scales(distances: Doubles) -> Doubles:
+    """Return the medians of columns, which distances are divided by; where one is 0 the mean, or else 1."""
+    medians, means = np.median(distances, axis=0), distances.mean(axis=0)
+    return np.where(medians > 0, medians, np.where(means > 0, means, 1.0))
+
+
+# Embeddings -----------------------------------------------------------------------------------------------------------
+
+
+def embed_categories(
+    features: Features,
+    learned_from: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    wanted: npt.ArrayLike,
+    *,
+    n_components: int = 64,
+    seed: int,
+) -> dict[str, Floats]:
+    """Learn two embeddings from labelled rows of all images' features, and embed the `wanted` rows; others are NaN."""
+    rows, codes, wanted = np.asarray(learned_from), np.asarray(labels), np.asarray(wanted)
+    most = min(LEARNED_ROWS, LEARNED_VALUES // max(vectors.shape[1] for vectors in features.values()))
+    if len(rows) > most:
+        random = np.random.Generator(np.random.PCG64(seed))
+        chosen = np.sort(random.choice(len(rows), most, replace=False, shuffle=False))
+        rows, codes = rows[chosen], codes[chosen]
+    # each feature on its own components, at one mean variance, so that one of many dimensions does not drown the others
+    projections = {name: _projection(features[name][rows], n_components, seed) for name in sorted(features)}
+
+    def projected(some: Array) -> Doubles:
+        return np.hstack([(features[name][some] - mean) @ axes for name, (mean, axes) in projections.items()])
+
+    X = projected(rows)
+    shrinkage = max(LEAST_SHRINKAGE, _shrinkage(X, codes))
+    discriminants = LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage).fit(X, codes)
+    regression = LogisticRegression(C=PENALTY, max_iter=200).fit(X, codes)
+    blocks = [projected(wanted[start : start + EMBEDDED_ROWS]) for start in range(0, len(wanted), EMBEDDED_ROWS)]
+    found = {}
+    for name, embed in (
+        ("lda", discriminants.transform),
+        # the Euclidean distance of square roots of probabilities is Hellinger's
+        ("logistic", lambda block: np.sqrt(regression.predict_proba(block))),
+    ):
+        embedded = np.concatenate([embed(block).astype(np.float32) for block in blocks])
+        found[name] = np.full((len(features[next(iter(features))]), embedded.shape[1]), np.nan, dtype=np.float32)
+        found[name][wanted] = embedded
+    return found
+
+
+def _projection(vectors: Array, n_components: int, seed: int) -> tuple[Doubles, Doubles]:
+    """Return the mean of vectors, and their principal axes as columns, scaled to a mean variance of 1."""
+    wanted = max(1, min(n_components, len(vectors) - 1, vectors.shape[1]))
+    solver = "randomized" if wanted < 0.5 * min(vectors.shape) else "full"
+    pca = principal_components(vectors, wanted, solver, seed)
+    spread = np.sqrt(pca.explained_variance_.mean())
+    return pca.mean_, pca.components_.T / (spread if spread > 0 else 1.0)
+
+
+def _shrinkage(rows: Doubles, labels: Array) -> float:
+    """Return Ledoit and Wolf's share of a round covariance in that within categories."""
+    _, inverse = np.unique(labels, return_inverse=True)
+    sums = np.zeros((inverse.max() + 1, rows.shape[1]))
+    np.add.at(sums, inverse, rows)
+    within = rows - (sums / np.bincount(inverse)[:, None])[inverse]
+    return float(ledoit_wolf_shrinkage(within, assume_centered=True))
+
+
+# Weights --------------------------------------------------------------------------------------------------------------
+
+
+class Learned(NamedTuple):
+    """Weights by max margin, and where learning stopped."""
+
+    weights: Doubles
+    """At least 0, shape (number of components,)."""
+    objective: float
+    gap: float
+    """Between the objective and its dual: by so much at most could the objective still fall."""
+    converged: bool
+    """True where the gap is below the tolerance."""
+
+
+def learn_weights(
+    differences: npt.ArrayLike, C: float, *, seed: int, tolerance: float = 0.001, most_passes: int = 1000
+) -> Learned:
+    """Minimise 1/2 |w|^2 + C times the mean over rows x = d(q, p-) - d(q, p+) of max(0, 1 - w'x), with w >= 0."""
+    rows = np.ascontiguousarray(differences, dtype=np.float64)
+    squares = np.einsum("ij,ij->i", rows, rows)
+    largest = float(C) / len(rows)
+    dual, sums = np.zeros(len(rows)), np.zeros(rows.shape[1])
+    random = np.random.Generator(np.random.PCG64(seed))
+    # equal distances to both: their dual variable is at its bound whatever the weights are
+    dual[squares == 0] = largest
+    for _ in range(most_passes):
+        dual_pass(rows, squares, random.permutation(len(rows)), largest, dual, sums)
+        weights = np.maximum(sums, 0)
+        half = 0.5 * float(weights @ weights)
+        objective = half + largest * float(np.maximum(1 - rows @ weights, 0).sum())
+        gap = max(objective - (float(dual.sum()) - half), 0.0)  # at the optimum, rounding would make it negative
+        if gap <= tolerance * objective:
+            break
+    return Learned(weights, objective, gap, gap <= tolerance * objective)
+
+
+@njit(cache=True, nogil=True)
+def dual_pass(rows: Doubles, squares: Doubles, order: Longs, largest: float, dual: Doubles, sums: Doubles) -> None:
+    """Take one step on the dual variable of every row; `dual` and `sums`, the sum of a_i x_i, change in place."""
+    n_features = rows.shape[1]
+    for i in order:
+        if squares[i] == 0.0:
+            continue
+        margin = 0.0
+        for k in range(n_features):
+            margin += rows[i, k] * max(sums[k], 0.0)
+        # |x_i|^2 bounds the curvature from above, so that no step lowers the dual
+        new = min(max(dual[i] + (1.0 - margin) / squares[i], 0.0), largest)
+        change = new - dual[i]
+        if change != 0.0:
+            dual[i] = new
+            for k in range(n_features):
+                sums[k] += change * rows[i, k]

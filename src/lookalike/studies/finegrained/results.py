@@ -13,19 +13,12 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.results import results_frame
-from lookalike.ranking.triplet_outcomes import contents_of
-from lookalike.studies.finegrained.systems import (
-    ALL,
-    DEEP,
-    EMBEDDED,
-    PER_TRIPLET,
-    PRECISION,
-    SCORE,
-    system_and_seed,
-)
+from lookalike.ranking import triplet_metrics
+from lookalike.ranking.triplet_outcomes import K
+from lookalike.studies.finegrained.systems import DEEP, EMBEDDED, PER_TRIPLET, PRECISION, SCORE, system_and_seed
 
-COUNTED = "triplets", "queries", "pool"
-"""Metrics of no system: triplets, query images that differ, and the median number of images that are ranked for one."""
+COUNTED = {"n_triplets": "triplets", "n_queries": "queries", "median_pool": "pool"}
+"""What is counted, to its metric of no system: triplets, query images that differ, and the median size of a pool."""
 FINISHED = "finished"
 """1 where a training ended because held-out images no longer improved, else 0."""
 KEPT = "kept"
@@ -50,45 +43,23 @@ def results_of(
     manifest: pd.DataFrame,
     fits: Mapping[str, Mapping[str, Any]],
     curves: Mapping[str, pd.DataFrame],
+    k: int = K,
 ) -> pd.DataFrame:
     """Return the rows of all trainings; `fits` and `curves` are by folder of a training."""
-    rows = [*_scores(outcomes, triplets), *_counts(triplets, pairs, manifest), *of_fits(fits, len(triplets))]
-    parts = [pd.DataFrame(rows), *(of_curve(name, curve) for name, curve in curves.items())]
+    levels = triplet_metrics.intervals(outcomes, triplets, pairs, seed=0, k=k, n_resamples=1, manifest=manifest)
+    fitted = pd.DataFrame(list(of_fits(fits, len(triplets))))
+    parts = [of_levels(levels, k), fitted, *(of_curve(name, curve) for name, curve in curves.items())]
     return results_frame(pd.concat(parts, ignore_index=True).assign(study="finegrained"))
 
 
-def subsets_of(triplets: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield all triplets, and each kind where there are two or more."""
-    yield ALL, triplets
-    by_kind = triplets.groupby(triplets["kind"].astype(str))
-    for kind, own in by_kind if by_kind.ngroups > 1 else ():
-        yield f"triplets={kind}", own
-
-
-def _scores(outcomes: pd.DataFrame, triplets: pd.DataFrame) -> Iterator[Row]:
-    """Yield what every training scores on all triplets and on each kind (Deep Ranking, section 6.3)."""
-    for name, of_training in outcomes.groupby("system", sort=False):
-        system, seed = system_and_seed(str(name))
-        by_triplet = of_training.set_index("triplet")
-        for setting, own in subsets_of(triplets):
-            rows = by_triplet.loc[own["triplet"]]
-            right, in_top = rows["outcome"].to_numpy(dtype=np.float64), rows["in_top"].to_numpy(dtype=bool)
-            score = float(((2 * right - 1) * in_top).sum())
-            values = 100 * float(right.mean()), score, 100 * score / len(own)
-            for (metric, unit), value in zip(UNITS.items(), values, strict=True):
-                row = {"setting": setting, "method": system, "repeat": str(seed), "metric": metric}
-                yield row | {"value": value, "unit": unit}
-
-
-def _counts(triplets: pd.DataFrame, pairs: pd.DataFrame, manifest: pd.DataFrame) -> Iterator[Row]:
-    """Yield what scores are counted over; copies of one query image are one."""
-    keys, content = ["text_query", "query"], contents_of(manifest)
-    sizes = pairs[pairs["in_pool"]].groupby(keys).size()
-    for setting, own in subsets_of(triplets):
-        pools = sizes.reindex(pd.MultiIndex.from_frame(own[keys].drop_duplicates()), fill_value=0)
-        values = len(own), len(np.unique(content[own["query"]])), int(np.median(pools))
-        for metric, value in zip(COUNTED, values, strict=True):
-            yield {"setting": setting, "metric": metric, "value": value}
+def of_levels(levels: pd.DataFrame, k: int) -> pd.DataFrame:
+    """Return what every training scores (Deep Ranking, section 6.3), and what that is counted over."""
+    metrics = levels["metric"].map(dict(zip(triplet_metrics.metric_names(k), UNITS, strict=True)))
+    trainings = levels["system"].map(system_and_seed)
+    names = {"method": trainings.str[0], "repeat": trainings.str[1].astype(str)}
+    scores = levels.assign(setting="triplets=" + levels["subset"], metric=metrics, unit=metrics.map(UNITS), **names)
+    sizes = scores.drop_duplicates("setting").set_index("setting")[list(COUNTED)].rename(columns=COUNTED)
+    return pd.concat([scores, pd.DataFrame({"value": sizes.rename_axis(columns="metric").stack()}).reset_index()])
 
 
 def of_fits(fits: Mapping[str, Mapping[str, Any]], n_triplets: int) -> Iterator[Row]:

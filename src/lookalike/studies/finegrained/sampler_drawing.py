@@ -6,14 +6,13 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.settings.networks import Sampling
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
 from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import GREEN, GREY
-from lookalike.studies.finegrained.settings import Sampling
 from lookalike.studies.finegrained.study import FinegrainedStudy, has
 from lookalike.studies.finegrained.systems import OASIS, PAPER
 
@@ -26,39 +25,18 @@ N_BUFFERS, CAPACITY = 4, 7
 STEPS = 3000
 """Steps among which one is looked for that shows all there is to see."""
 NEW, GONE = Mark("", GREEN, "-", "new image"), Mark("✗", GREY, ":", "lowest key, makes room")
-SETTINGS = ("weighted", "positive_threshold", "margin", "tries")
-"""Settings of the study's sampler that hold in the drawing too."""
 
 
 class Step(NamedTuple):
-    """One step of the sampler: an image arrives and is kept, then a triplet is drawn. Rows of the relevance data."""
+    """One step of the sampler: an image arrives and is kept, then a triplet is drawn. Images are rows of relevance."""
 
     category: int
     """Code of the category of the image that arrives."""
     place: int
-    """Its place among those that are kept."""
-    kept: npt.NDArray[np.int32]
-    """Images that the pass under way keeps of its category, by falling key."""
-    keys: npt.NDArray[np.float64]
-    """Keys log(u) / r of these."""
-    pushed_out: int
-    """Which one made room for it."""
-    pushed_key: float
+    """Where it stands among those that are kept of its category, in place of another."""
+    before: Buffers
+    after: Buffers
     triplet: tuple[int, ...]
-    buffers: dict[int, npt.NDArray[np.int32]]
-    """Category to the images that triplets are drawn from."""
-
-
-class ShownImage(NamedTuple):
-    """One image of the drawing."""
-
-    role: str
-    row: int
-    """Its row of the relevance data."""
-    mark: Mark | None = None
-    place: int = 0
-    key: float = math.nan
-    """log(u) / r; NaN where none is shown."""
 
 
 @exhibit(
@@ -82,20 +60,48 @@ def sampler(study: FinegrainedStudy) -> Gallery:
         step, why = None, f"no triplet can be drawn: {error}"
     if step is None:
         return Gallery(pd.DataFrame({"image_id": []}), (), notes=(why,))
-    rows = rows_of(step, relevance)
-    records = [_record(image, study, relevance) for row in rows.values() for image in row]
-    tiles = tuple(tuple(_tile(image, study, relevance) for image in row) for row in rows.values())
+    records: list[dict[str, object]] = []
+
+    def shown(role: str, row: int, mark: Mark | None = None, place: int = 0, key: float = math.nan) -> Tile:
+        """Note an image as a row of the CSV, and return its tile, the new one with the numbers that make its key."""
+        image_id, total = int(relevance.image_id[row]), float(relevance.total[row])
+        category = str(relevance.category_names[relevance.category[row]])
+        named = {"role": role, "category": category, "place": place, "image_id": image_id}
+        records.append({**named, "file": study.images[image_id][0], "key": key, "total_relevance": total})
+        words = "" if math.isnan(key) else f"key {_number(key)}"
+        made_of = f"r = {_number(total)}\nu = {np.exp(key * total):.2f}\n" if role == "arriving" else ""
+        return tile_of(study.path_of(image_id), made_of + words, mark)
+
+    category, place, before, after, triplet = step
+    titles = [class_name(str(name)) for name in relevance.category_names]
+    kept, keys = after.next_members[category].tolist(), after.next_keys[category].tolist()
+    order = np.argsort(-after.next_keys[category, : after.next_sizes[category]], kind="stable").tolist()
+    gone, gone_key = int(before.next_members[category, place]), float(before.next_keys[category, place])
+    rows = {f"new image: {titles[category]}": [shown("arriving", kept[place], NEW, key=keys[place])]}
+    rows["kept, by key"] = [
+        shown("kept", kept[own], NEW if own == place else None, rank, keys[own]) for rank, own in enumerate(order, 1)
+    ]
+    rows["kept, by key"].append(shown("pushed out", gone, GONE, key=gone_key))
+    # the buffer of the new image's category stands beneath what is being filled for it
+    query, _, negative = triplet
+    filled = np.flatnonzero(after.sizes).tolist()
+    wanted = [category, int(relevance.category[query]), int(relevance.category[negative]), *filled]
+    marks = dict(zip(triplet, (QUERY, POSITIVE, NEGATIVE), strict=True))
+    for code in list(dict.fromkeys(wanted))[:N_BUFFERS]:
+        buffer = enumerate(after.members[code, : after.sizes[code]].tolist(), start=1)
+        rows[f"{titles[code]}: buffer"] = [shown("buffer", row, marks.get(row), rank) for rank, row in buffer]
+    rows["triplet"] = [shown(mark.meaning, row, mark) for row, mark in marks.items()]
     without = "all training images at hand instead of buffers"
     size = f"buffers of {sampling.capacity:,} images" if sampling.capacity else without
     notes = (
         "A new image gets the key log(u) / r: u is random between 0 and 1, r is the total relevance of the image. The "
         "images with the largest keys are kept for the next pass: here the image with the lowest key, "
-        f"{_number(step.pushed_key)}, makes room.",
+        f"{_number(gone_key)}, makes room.",
         "Query and positive come from one buffer. The negative, here out-of-class, comes from another.",
-        f"This is a real step of the sampler, with buffers of {max(map(len, step.buffers.values()))} images so that "
-        f"they can be shown. The study itself has {size} and {sampling.out_of_class:.0%} out-of-class negatives.",
+        f"This is a real step of the sampler, with buffers of {after.sizes.max()} images so that they can be shown. "
+        f"The study itself has {size} and {sampling.out_of_class:.0%} out-of-class negatives.",
     )
-    return Gallery(pd.DataFrame(records), tiles, tuple(rows), notes=notes, tile=0.85)
+    return Gallery(pd.DataFrame(records), tuple(map(tuple, rows.values())), tuple(rows), notes=notes, tile=0.85)
 
 
 def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -> Step | None:
@@ -105,76 +111,21 @@ def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -
     sizes = np.bincount(relevance.category, minlength=relevance.n_categories)
     # a buffer has to be smaller than its category for an image to push another out
     capacity = int(np.clip(np.median(sizes[sizes > 0]) // 2, 2, CAPACITY))
-    own = {name: value for name in SETTINGS if (value := getattr(sampling, name)) is not None}
+    own = sampling.given("weighted", "positive_threshold", "margin", "tries")
     sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
-    found, before = None, sampler.offered()
+    found, (n_before, before) = None, sampler.offered()
     for _ in range(STEPS):
         triplet = tuple(sampler.draw(1)[0].tolist())
-        after = sampler.offered()
-        found = _step(before, after, triplet) or found
-        # best where the arriving image is not of the query's category
-        if found is not None and found.category != relevance.category[found.triplet[0]]:
-            break
-        before = after
+        n_after, after = sampler.offered()
+        replaced = np.argwhere(before.next_members != after.next_members).tolist()
+        if n_after - n_before == 1 and replaced and (before.next_sizes == after.next_sizes).all():
+            category, place = replaced[0]
+            found = Step(category, place, before, after, triplet)
+            # best where the arriving image is not of the query's category
+            if category != relevance.category[triplet[0]]:
+                break
+        n_before, before = n_after, after
     return found
-
-
-def _step(before: tuple[int, Buffers], after: tuple[int, Buffers], triplet: tuple[int, ...]) -> Step | None:
-    """Return the step between two triplets; None unless one image arrived and pushed another out."""
-    (n_before, old), (n_after, new) = before, after
-    replaced = np.argwhere(old.next_members != new.next_members)
-    if n_after - n_before != 1 or (new.next_sizes != old.next_sizes).any() or not len(replaced):
-        return None
-    category, place = replaced[0].tolist()
-    order = np.argsort(-new.next_keys[category, : new.next_sizes[category]], kind="stable")
-    return Step(
-        category=category,
-        place=order.tolist().index(place),
-        kept=new.next_members[category, order],
-        keys=new.next_keys[category, order],
-        pushed_out=int(old.next_members[category, place]),
-        pushed_key=float(old.next_keys[category, place]),
-        triplet=triplet,
-        buffers={code: new.members[code, :size] for code, size in enumerate(new.sizes)},
-    )
-
-
-def rows_of(step: Step, relevance: RelevanceData) -> dict[str, list[ShownImage]]:
-    """Return images by the title of their row: the new one, those kept of its category, buffers, and the triplet."""
-    titles = [class_name(str(name)) for name in relevance.category_names]
-    kept = [
-        ShownImage("kept", row, NEW if place == step.place else None, place + 1, key)
-        for place, (row, key) in enumerate(zip(step.kept.tolist(), step.keys.tolist(), strict=True))
-    ]
-    new = kept[step.place]._replace(role="arriving", place=0)
-    gone = ShownImage("pushed out", step.pushed_out, GONE, key=step.pushed_key)
-    rows = {f"new image: {titles[step.category]}": [new], "kept, by key": [*kept, gone]}
-    # the buffer of the new image's category stands beneath what is being filled for it
-    query, _, negative = step.triplet
-    wanted = [step.category, int(relevance.category[query]), int(relevance.category[negative])]
-    others = [code for code, members in sorted(step.buffers.items()) if len(members)]
-    marks = dict(zip(step.triplet, (QUERY, POSITIVE, NEGATIVE), strict=True))
-    for code in list(dict.fromkeys([*wanted, *others]))[:N_BUFFERS]:
-        buffer = enumerate(step.buffers[code].tolist(), start=1)
-        rows[f"{titles[code]}: buffer"] = [ShownImage("buffer", row, marks.get(row), place) for place, row in buffer]
-    return rows | {"triplet": [ShownImage(mark.meaning, row, mark) for row, mark in marks.items()]}
-
-
-def _record(image: ShownImage, study: FinegrainedStudy, relevance: RelevanceData) -> dict[str, object]:
-    """Return an image's row of the CSV."""
-    image_id, category = int(relevance.image_id[image.row]), relevance.category_names[relevance.category[image.row]]
-    named = {"role": image.role, "category": str(category), "place": image.place, "image_id": image_id}
-    total = float(relevance.total[image.row])
-    return {**named, "file": study.images[image_id][0], "key": image.key, "total_relevance": total}
-
-
-def _tile(image: ShownImage, study: FinegrainedStudy, relevance: RelevanceData) -> Tile:
-    """Return an image with its key beneath it, and the new one with the numbers that make its key."""
-    words = "" if math.isnan(image.key) else f"key {_number(image.key)}"
-    if image.role == "arriving":
-        total = float(relevance.total[image.row])
-        words = f"r = {_number(total)}\nu = {np.exp(image.key * total):.2f}\n{words}"
-    return tile_of(study.path_of(int(relevance.image_id[image.row])), words, image.mark)
 
 
 def _number(value: float) -> str:

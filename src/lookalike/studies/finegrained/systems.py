@@ -12,25 +12,12 @@ PRECISION, SCORE, PER_TRIPLET = "similarity_precision", "score@30", "score@30_pe
 """Metrics (section 6.3): percent, triplets, and percent of the triplets. Exhibits keep the 30 for any k."""
 ALL = "triplets=all"
 """Setting of all triplets; others are by their negative: ``triplets=in-class``, ``triplets=out-of-class``."""
-PAPER_K = 30
-"""First images that the paper's score counts (section 6.3)."""
 PAPER_PERCENT = 20
 """Percent of out-of-class negatives that the paper's DeepRanking is trained with."""
-FEATURES = ("wavelet", "color", "sift-like", "fisher", "hog", "spmk-texton-1024-max")
-"""Hand-crafted features of Table 1."""
 EMBEDDED, OASIS, GOLDEN, DEEP = "l1hashkpca", "oasis", "golden-features", "deep-ranking"
 CONVNET, SINGLE = "convnet", "single-scale-ranking"
 OASIS_ON_TOP, EMBEDDING_ON_TOP = "oasis-on-single-scale-ranking", "single-scale-and-visual-feature"
 UNIFORM_SYSTEM = "multiscale-uniform-000"
-TABLE1 = (*FEATURES, EMBEDDED, OASIS, GOLDEN, DEEP)
-TABLE2 = (CONVNET, SINGLE, OASIS_ON_TOP, EMBEDDING_ON_TOP, DEEP)
-"""Systems of the paper's tables, in its order."""
-IN_ORDER = (*TABLE1[:-1], *TABLE2)
-COMPARED = (CONVNET, OASIS, DEEP)
-"""Systems of Figure 7, in the paper's order."""
-BEFORE = (CONVNET, *FEATURES)
-AFTER = (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
-"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
 TITLES = {
     "wavelet": "Wavelet",
     "color": "Color",
@@ -41,17 +28,23 @@ TITLES = {
     EMBEDDED: "L1HashKPCA",
     OASIS: "OASIS",
     GOLDEN: "Golden Features",
-    DEEP: "DeepRanking",
     CONVNET: "ConvNet",
     SINGLE: "Single-scale Ranking",
     OASIS_ON_TOP: "OASIS on Single-scale Ranking",
     EMBEDDING_ON_TOP: "Single-Scale & Visual Feature",
+    DEEP: "DeepRanking",
 }
-"""Names of systems as the paper's tables print them."""
+"""Systems of the paper's tables, in its order, as it prints their names."""
+IN_ORDER = tuple(TITLES)
+FEATURES, TABLE1, TABLE2 = IN_ORDER[:6], (*IN_ORDER[:9], DEEP), IN_ORDER[9:]
+"""Hand-crafted features, and the systems of each table."""
+COMPARED = (CONVNET, OASIS, DEEP)
+"""Systems of Figure 7, in the paper's order."""
+BEFORE, AFTER = (CONVNET, *FEATURES), (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
+"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
 WEIGHTED, UNIFORM = "weighted", "uniform"
 """How the sampler draws images (section 6.6)."""
 _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")
-_TRAINING = re.compile(r"(.+)-seed(\d+)")
 
 
 def sampled_share(system: str, chosen_percent: int = PAPER_PERCENT) -> tuple[str, int] | None:
@@ -69,8 +62,8 @@ def training_name(system: str, seed: int) -> str:
 
 def system_and_seed(training: str) -> tuple[str, int]:
     """Return the system and the number of the seed of a `training_name`."""
-    found = _TRAINING.fullmatch(training)
-    return (found[1], int(found[2])) if found else (training, 1)
+    system, _, seed = training.rpartition("-seed")
+    return (system, int(seed)) if system else (training, 1)
 
 
 def is_network(system: str) -> bool:
@@ -85,8 +78,7 @@ def is_learned(system: str) -> bool:
 
 def system_title(system: str, *, short: bool = False) -> str:
     """Return the printed name of a system, or one in its manner for networks that only Figure 6 shows."""
-    share = None if system in TITLES else sampled_share(system)
-    if share is None:
+    if system in TITLES or (share := sampled_share(system)) is None:
         return TITLES.get(system, system)
     return f"{share[0]} {share[1]}%" if short else f"Multiscale, {share[0]}, {share[1]}% out-of-class"
 
@@ -100,39 +92,3 @@ def ordered_systems(systems: Iterable[str]) -> tuple[str, ...]:
         return known, share is not None and share[0] == UNIFORM, system
 
     return tuple(sorted(set(systems), key=place))
-
-
-def contrast_pairs(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) -> tuple[tuple[str, str], ...]:
-    """Pairs of those systems whose difference, the first minus the second, a claim is about, in the paper's order."""
-    there = set(systems)
-    pairs = [
-        *((EMBEDDED, other) for other in (*FEATURES, GOLDEN)),
-        (OASIS, EMBEDDED),
-        *((OASIS, feature) for feature in FEATURES),
-        (DEEP, GOLDEN),
-        *((DEEP, other) for other in (OASIS, EMBEDDED, *FEATURES)),
-        (SINGLE, CONVNET),
-        (SINGLE, OASIS),
-        (SINGLE, GOLDEN),
-        (DEEP, SINGLE),
-        *((top, SINGLE) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),
-        *((DEEP, top) for top in (OASIS_ON_TOP, EMBEDDING_ON_TOP)),
-        (CONVNET, OASIS),
-        (DEEP, CONVNET),
-    ]
-    shares = weighted_systems(there, chosen_percent)
-    if shares:
-        first, *others = shares.values()
-        pairs += [(other, first) for other in others]
-        pairs += [(shares[0], UNIFORM_SYSTEM)] if 0 in shares else []
-    return tuple(dict.fromkeys(pair for pair in pairs if set(pair) <= there))
-
-
-def weighted_systems(systems: Iterable[str], chosen_percent: int = PAPER_PERCENT) -> dict[int, str]:
-    """Percent of out-of-class negatives to the system with weighted sampling, rising; ``deep-ranking`` goes first."""
-    found: dict[int, str] = {}
-    for system in sorted(systems, key=lambda system: system != DEEP):
-        share = sampled_share(system, chosen_percent)
-        if share is not None and share[0] == WEIGHTED:
-            found.setdefault(share[1], system)
-    return dict(sorted(found.items()))

@@ -45,44 +45,43 @@ def draw_plan(
     order = [queries[place] for place in np.lexsort((rng.permutation(len(queries)), falling))]
     # contents are digests of the images' bytes: a picture that has two ids is shown once, as in the paper
     picture_of: Mapping[int, object] = contents or {image: image for image in paths}
-    images_of = {query: [query, *neighbours[query][:n_retrieved]] for query in order}
-    pictures = {query: {picture_of[image] for image in images} for query, images in images_of.items()}
-    chosen = [query for query in order if len(pictures[query]) == len(images_of[query])][:n_queries]
-    if not chosen:
-        raise LookalikeError(
-            "there is no test image to ask raters about: choose a subset with test images whose neighbours differ"
-        )
-    if len(chosen) < n_queries:
-        few = f"only {len(chosen)} test images can be query images of the rating, not {n_queries}"
-        warnings.warn(f"{few}: all are taken", stacklevel=2)
     rows: list[tuple[object, ...]] = []
-    for number, query in enumerate(chosen, start=1):
-        near, first = set(related[query]), dict[object, int]()
+    number = 0
+    for query in order:
+        shown = [query, *neighbours[query][:n_retrieved]]
+        pictures = {picture_of[image] for image in shown}
+        if number == n_queries or len(pictures) < len(shown):
+            continue
+        number, near, unrelated = number + 1, set(related[query]), dict[object, int]()
         for other in paths:
-            if other not in near and picture_of[other] not in pictures[query]:
-                first.setdefault(picture_of[other], other)  # of equal pictures the first
-        unrelated = list(first.values())
+            if other not in near and picture_of[other] not in pictures:
+                unrelated.setdefault(picture_of[other], other)  # of equal pictures the first
         if len(unrelated) < n_random:
             raise LookalikeError(
                 f"only {len(unrelated)} images are unrelated to {paths[query]}, and {n_random} are shown beside its "
                 "neighbours: use more images or ask for fewer random candidates"
             )
-        candidates = [(image, "retrieved", rank) for rank, image in enumerate(images_of[query][1:], start=1)]
-        drawn = rng.choice(np.array(unrelated, dtype=np.int64), size=n_random, replace=False)
+        candidates = [(image, "retrieved", rank) for rank, image in enumerate(shown[1:], start=1)]
+        drawn = rng.choice(np.array(list(unrelated.values()), dtype=np.int64), size=n_random, replace=False)
         candidates += [(int(image), "random", 0) for image in drawn]
         for position, place in enumerate(rng.permutation(len(candidates)), start=1):
             image, role, rank = candidates[place]
             rows.append((number, query, paths[query], position, image, paths[image], role, rank))
+    if not rows:
+        raise LookalikeError(
+            "there is no test image to ask raters about: choose a subset with test images whose neighbours differ"
+        )
+    if number < n_queries:
+        few = f"only {number} test images can be query images of the rating, not {n_queries}"
+        warnings.warn(f"{few}: all are taken", stacklevel=2)
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(INTEGERS)
 
 
-def plan_of_run(
-    rankings: Rankings, manifest: pd.DataFrame, *, seed: int, n_queries: int, n_retrieved: int, n_random: int
-) -> pd.DataFrame:
+def plan_of_run(rankings: Rankings, manifest: pd.DataFrame, *, n_retrieved: int, **chosen: int) -> pd.DataFrame:
     """Draw a plan of one run of OASIS; images are related where their classes agree."""
-    ids = rankings.query_ids.tolist()
-    n_found = 0 if rankings.neighbours is None or not ids else rankings.neighbours.shape[1]
-    if rankings.neighbours is None or n_found < n_retrieved:
+    ids, found = rankings.query_ids.tolist(), rankings.neighbours
+    n_found = 0 if found is None or not ids else found.shape[1]
+    if found is None or n_found < n_retrieved:
         raise LookalikeError(
             f"OASIS has {n_found} neighbours of each of its {len(ids)} test images, and {n_retrieved} are to be shown: "
             "set `retrieved` under `ratings` in config.yaml to fewer, or choose a larger subset"
@@ -90,12 +89,12 @@ def plan_of_run(
     images = manifest.set_index("image_id").loc[ids]
     by_class = images.groupby("label").groups
     related = {image: by_class[label] for image, label in images["label"].items()}
-    neighbours = dict(zip(ids, rankings.query_ids[rankings.neighbours].tolist(), strict=True))
+    neighbours = dict(zip(ids, rankings.query_ids[found].tolist(), strict=True))
     # with class labels, every image is relevant to the class it is of and to nothing else
     relevance = {image: float(len(own)) for image, own in related.items()}
-    sizes = {"n_queries": n_queries, "n_retrieved": n_retrieved, "n_random": n_random}
     paths, contents = (images[column].to_dict() for column in ("path", "sha256"))
-    return draw_plan(neighbours, paths, related, seed=seed, relevance=relevance, contents=contents, **sizes)
+    sizes = {"n_retrieved": n_retrieved, **chosen}
+    return draw_plan(neighbours, paths, related, relevance=relevance, contents=contents, **sizes)
 
 
 def read_plan(path: PathLike) -> pd.DataFrame:

@@ -17,13 +17,7 @@ KEYS = ["query", "rater"]
 
 def results_of(ratings: pd.DataFrame) -> pd.DataFrame:
     """Return rows of results, a repeat a rater: numbers of each query, and those of all together."""
-    curves, random = precision_curves(ratings), ratings[ratings["role"] == "random"]
-    parts: dict[tuple[str, str], pd.Series] = {
-        ("p@k", OASIS): curves.set_index([*KEYS, "k"])["precision"].rename_axis([*KEYS, "x"]),
-        ("ap", OASIS): average_precisions(curves),
-        ("precision", RATERS): leave_one_rater_out(ratings),
-        ("precision", RANDOM): random.assign(good=_good(random)).groupby(KEYS)["good"].mean(),
-    }
+    parts = measured(ratings)
     named = [part.rename("value").reset_index().assign(metric=name[0], method=name[1]) for name, part in parts.items()]
     rows = pd.concat(named, ignore_index=True)
     rows = rows.assign(setting="query=" + rows["query"].astype(str), repeat=rows["rater"], unit="fraction")
@@ -31,39 +25,37 @@ def results_of(ratings: pd.DataFrame) -> pd.DataFrame:
     return results_frame(pd.concat([rows, singles], ignore_index=True).assign(study="human"))
 
 
-def precision_curves(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Share of good ones among the first k retrieved candidates: columns ``query, rater, k, precision, good``."""
-    found = ratings[ratings["role"] == "retrieved"].rename(columns={"rank": "k"})
-    if found.empty:
+def measured(ratings: pd.DataFrame) -> dict[tuple[str, str], pd.Series]:
+    """Return numbers by query and rater, of each metric and method.
+
+    Those of OASIS are the share of good ones among its first x candidates, and average precision over the good ones, 0
+    where none is good. Those of raters are their precision, the other raters being the truth (JMLR Figure 3D, NIPS
+    Figure 1a).
+    """
+    table = ratings.assign(good=_good(ratings), x=ratings["rank"])
+    is_found = table["role"] == "retrieved"
+    if not is_found.any():
         raise LookalikeError("there are no ratings of retrieved candidates: rate the page of a plan that has some")
-    found = found.assign(good=_good(found)).sort_values([*KEYS, "k"], ignore_index=True)
-    n_good = found.groupby(KEYS, sort=False)["good"].cumsum()
-    return found.assign(precision=n_good / found["k"])[[*KEYS, "k", "precision", "good"]]
-
-
-def average_precisions(curves: pd.DataFrame) -> pd.Series:
-    """Average precision by query and rater over the good ones among the retrieved; 0 where none is good."""
-    hits = curves.assign(precision=curves["precision"] * curves["good"]).groupby(KEYS)
-    average: pd.Series = hits["precision"].sum() / hits["good"].sum().clip(lower=1)
-    return average
-
-
-def leave_one_rater_out(ratings: pd.DataFrame) -> pd.Series:
-    """Precision of each rater by query and rater, the other raters being the truth (JMLR Figure 3D, NIPS Figure 1a)."""
-    table = ratings.assign(good=_good(ratings))
+    found = table[is_found].sort_values([*KEYS, "x"]).set_index([*KEYS, "x"])["good"]
+    precision = found.groupby(KEYS, sort=False).cumsum() / found.index.get_level_values("x")
+    n_good = found.groupby(KEYS).sum()
     all_good = table.groupby(["query", "position"])["good"].transform("sum")
     sums = table.assign(agreed=table["good"] * (all_good - table["good"])).groupby(KEYS)
     good, agreed = sums["good"].sum(), sums["agreed"].sum()
     # only who has done a query can agree about it
     possible = good * (good.groupby("query").transform("size") - 1)
-    precision: pd.Series = agreed / possible.where(possible > 0)
-    return precision
+    return {
+        ("p@k", OASIS): precision,
+        ("ap", OASIS): (precision * found).groupby(KEYS).sum() / n_good.clip(lower=1),
+        ("precision", RATERS): agreed / possible.where(possible > 0),
+        ("precision", RANDOM): table[table["role"] == "random"].groupby(KEYS)["good"].mean(),
+    }
 
 
 def summary(ratings: pd.DataFrame) -> dict[str, float]:
     """Everything in single numbers, for a text or a table."""
-    curves = precision_curves(ratings)
-    curve, average = curves.groupby("k")["precision"].mean(), average_precisions(curves)
+    parts = measured(ratings)
+    curve, average = parts["p@k", OASIS].groupby("x").mean(), parts["ap", OASIS]
     values = {
         "n_raters": ratings["rater"].nunique(),
         "n_queries": ratings["query"].nunique(),
@@ -74,7 +66,7 @@ def summary(ratings: pd.DataFrame) -> dict[str, float]:
         "map": average.mean(),
         "standard_deviation_over_queries": average.groupby("rater").std().mean(),
         "standard_deviation_over_raters": average.groupby("query").std().mean(),
-        "human_precision": leave_one_rater_out(ratings).groupby("query").mean().mean(),
+        "human_precision": parts["precision", RATERS].groupby("query").mean().mean(),
         "random_good": _good(ratings[ratings["role"] == "random"]).mean(),
         "answered_share": ratings["answered"].mean(),
         "cant_say_share": (ratings["answer"] == "cant_say").mean(),

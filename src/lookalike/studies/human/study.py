@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
@@ -23,18 +22,16 @@ class HumanStudy(Study):
     contrasted: ClassVar = ("results",)
     without_effect: ClassVar = {"ratings": {"path"}}
 
+    jobs: ClassVar = {
+        "write_questionnaire": "n_queries=ratings.queries n_retrieved=ratings.retrieved n_random=ratings.random seed",
+        "collect_ratings": "seed",
+    }
+
     ratings: Ratings
     representation: str
     """That of the category study, as are the title of the rated subset and the number of its partitions."""
     subset_title: str
     n_folds: int
-
-    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, Any]:
-        """Return what a job of a rule reads of the settings."""
-        if job == "write_questionnaire":
-            sizes = {f"n_{name}": getattr(self.ratings, name) for name in ("queries", "retrieved", "random")}
-            return {"sizes": sizes, "seed": self.seed}
-        return {"seed": self.seed} if job == "collect_ratings" else super().reads(job, fitted, **names)
 
     def images_files(self) -> dict[str, str | list[str]]:
         """Return the files of the category study that galleries and questionnaires are made from."""
@@ -44,7 +41,7 @@ class HumanStudy(Study):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        return {**self.images_files(), "results": f"{self.folder}/human/results.parquet", **super().planned_files()}
+        return {**self.images_files(), "results": f"{self.folder}/human/results.parquet"}
 
     def raters_files(self) -> list[str]:
         """Return the raters' files that are there."""
@@ -81,15 +78,11 @@ class HumanStudy(Study):
         return self.has("results") and self.number("simulated") > 0
 
     @property
-    def raters(self) -> str:
-        """Return ``simulated raters`` for an exhibit whose ratings are simulated; "" for others, and for galleries."""
-        is_gallery = self.exhibit is not None and self.exhibit.kind == "gallery"
-        return "simulated raters" if self.simulated and not is_gallery else ""
-
-    @property
     def corner(self) -> str:
         """Return what stands in the corner of a picture: that images, raters or both are not real."""
-        return ", ".join(filter(None, (super().corner, self.raters))).capitalize()
+        shows_ratings = self.exhibit is None or self.exhibit.kind != "gallery"
+        raters = "simulated raters" if shows_ratings and self.simulated else ""
+        return ", ".join(filter(None, (super().corner, raters))).capitalize()
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the one part that it has."""
@@ -100,8 +93,8 @@ class HumanStudy(Study):
         if not isinstance(drawn, Figure):
             return f"{self.data}{', test images' if drawn is not None else ''}."
         n_queries, n_raters = (f"{self.number(name):.0f}" for name in ("n_queries", "n_raters"))
-        raters = f"{self.raters or 'raters'}: {n_raters}"
-        return f"{self.data}; query images: {n_queries}, {raters}; error bars: standard error."
+        raters = "simulated raters" if self.simulated else "raters"
+        return f"{self.data}; query images: {n_queries}, {raters}: {n_raters}; error bars: standard error."
 
     def notes(self, drawn: Drawn | None) -> list[str]:
         """Say which images, and how the ratings came about."""

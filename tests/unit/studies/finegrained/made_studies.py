@@ -1,23 +1,22 @@
 """Made-up numbers of a fine-grained study, in the shapes that the workflow writes, and a study of them."""
 
-import re
-from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
-from contract import printed, with_tables
+from contract import claims, printed
 from PIL import Image
 
 from lookalike.core.files import write_array, write_table
 from lookalike.data.relevance import RelevanceData
-from lookalike.exhibits.contrasts import contrasts_frame
 from lookalike.exhibits.results import results_frame
-from lookalike.ranking.triplet_metrics import CONTRAST_COLUMNS
-from lookalike.studies.finegrained.contrasts import contrasts_of
-from lookalike.studies.finegrained.results import UNITS, of_curve, of_fits
-from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, contrast_pairs, is_network
+from lookalike.ranking import triplet_metrics
+from lookalike.studies.finegrained.contrasts import claimed_pairs, contrasts_of
+from lookalike.studies.finegrained.results import of_curve, of_fits, of_levels
+from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, is_network, training_name
 from lookalike.studies.rooms import room_exhibits, study_of
 
+CLAIM_ROWS = claims("finegrained")
 PRINTED = printed("finegrained")
 NONE, UNIFORM = "multiscale-weighted-000", "multiscale-uniform-000"
 SHARES = {NONE: (84.0, 7.3), "multiscale-weighted-050": (85.9, 6.6)}
@@ -32,37 +31,27 @@ REAL = {"kind": "triplets", "title": "rated triplets"}
 """Settings of triplets that people rated."""
 
 
-def toy_intervals(levels=None, *, n_triplets=14_000, pool=1_000, reach=0.8, kinds=KINDS, seeds=3):
-    """Rows of every system; precision differs by 6 points on either side between the kinds of negatives."""
-    rows = []
-    for system, (precision, thousands) in (levels or LEVELS).items():
+def toy_numbers(levels, k=30, *, reach=0.8, kinds=KINDS, seeds=3):
+    """What a bootstrap gives of these levels, and of every pair; kinds of negatives differ by 6 points in precision."""
+    rows, names = [], triplet_metrics.metric_names(k)
+    for system, (precision, thousands) in levels.items():
         for subset, shift in (("all", 0), *zip(kinds, (-6, 6), strict=False)):
-            n = n_triplets if subset == "all" else n_triplets // 2
-            score = 1000 * thousands * n / 14_000
-            numbers = {
-                "similarity_precision": (precision + shift, reach),
-                "score@30": (score, 2 * reach * n / 100),
-                "score@30_per_triplet": (100 * score / n, 2 * reach),
-            }
-            counts = (n, n // 4, 3, pool, int(0.7 * n), seeds if is_network(system) else 1)
-            rows += [(system, subset, metric, *number, *counts) for metric, number in numbers.items()]
-    columns = ["system", "subset", "metric", "value", "reach", "n_triplets", "n_queries", "n_ties"]
-    frame = pd.DataFrame(rows, columns=[*columns, "median_pool", "n_in_top", "n_seeds"])
-    return frame.assign(low=frame["value"] - frame["reach"], high=frame["value"] + frame["reach"])
-
-
-def toy_contrasts(levels=None, *, n_triplets=14_000, reach=0.8, kinds=KINDS):
-    """Differences of `toy_intervals` for every pair that a claim needs."""
-    levels, rows = levels or LEVELS, []
-    for (a, b), subset in product(contrast_pairs(levels), ("all", *kinds)):
-        points, score = levels[a][0] - levels[b][0], (levels[a][1] - levels[b][1]) * n_triplets / 14
-        rows.append((a, b, subset, "similarity_precision", points, reach))
-        rows.append((a, b, subset, "score@30", score, reach * n_triplets / 100))
-        rows.append((a, b, subset, "score@30_per_triplet", 100 * score / n_triplets, reach))
-    frame = pd.DataFrame(rows, columns=["system_a", "system_b", "subset", "metric", "difference", "reach"])
-    value, reach = frame["difference"], frame.pop("reach")
-    p = np.where(value.abs() <= reach, 0.6, 0.001)
-    return frame.assign(low=value - reach, high=value + reach, p_value=p, n_queries=n_triplets // 4)
+            n = 14_000 if subset == "all" else 7_000
+            score = thousands * n / 14
+            values = (precision + shift, reach), (score, 2 * reach * n / 100), (100 * score / n, 2 * reach)
+            counts = {"n_triplets": n, "n_queries": n // 4, "median_pool": 1_000}
+            counts["n_seeds"] = seeds if is_network(system) else 1
+            for metric, (value, own) in zip(names, values, strict=True):
+                about = {"system": system, "subset": subset, "metric": metric, "value": value}
+                rows.append(about | {"low": value - own, "high": value + own} | counts)
+    frame = pd.DataFrame(rows)
+    keys = ["subset", "metric", "n_queries"]
+    pairs = frame.merge(frame, on=keys, suffixes=("_a", "_b")).query("system_a != system_b")
+    pairs["difference"] = pairs["value_a"] - pairs["value_b"]
+    own = pairs["metric"].map(dict(zip(names, (reach, 140 * reach, reach), strict=True))).astype(float)
+    pairs = pairs.assign(low=pairs["difference"] - own, high=pairs["difference"] + own)
+    pairs["p_value"] = np.where(pairs["difference"].abs() <= own, 0.6, 0.001)
+    return frame, pairs[list(triplet_metrics.CONTRAST_COLUMNS)]
 
 
 FITS = {
@@ -90,53 +79,44 @@ def toy_curves():
 
 def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundings=(), **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than usual."""
-    found = {"folder": ".", "no_training": "", "no_networks": "", "is_graded": True} | dict(surroundings)
+    found = {"folder": ".", "has_training": True, "has_torch": True, "is_graded": True} | dict(surroundings)
     shared = {"seed": seed, "datasets": {"made": {"kind": kind, "title": title}}}
-    return study_of("finegrained", "made", {"study": section, "shared": shared, "surroundings": found})
+    return study_of(
+        "finegrained", "made", {"study": {"network": {}} | section, "shared": shared, "surroundings": found}
+    )
 
 
-def toy_results(intervals=None, *, curves=None, finished=None, fits=None):
+def toy_results(levels, k=30, *, curves=None, finished=None, fits=None):
     """Rows of results of these numbers, of every seed alike."""
-    rows, counts = [], {}
-    for row in (toy_intervals() if intervals is None else intervals).to_dict("records"):
-        setting = f"triplets={row['subset']}"
-        counts[setting] = {"triplets": row["n_triplets"], "queries": row["n_queries"], "pool": row["median_pool"]}
-        # results have one name for scores of any k
-        metric = re.sub(r"@\d+", "@30", row["metric"])
-        for seed in range(1, row["n_seeds"] + 1):
-            name = {"setting": setting, "method": row["system"], "repeat": str(seed), "metric": metric}
-            rows.append(name | {"value": row["value"], "unit": UNITS[metric]})
-    frame = pd.DataFrame(rows)
-    sizes = [
-        {"setting": name, "metric": metric, "value": n} for name, own in counts.items() for metric, n in own.items()
-    ]
+    trained = levels.loc[levels.index.repeat(levels["n_seeds"])]
+    seeds = trained.groupby(["system", "subset", "metric"]).cumcount() + 1
+    trained = trained.assign(system=list(map(training_name, trained["system"], seeds)))
     fits = dict(fits or {}) | {name: {"finished": has_ended} for name, has_ended in (finished or {}).items()}
-    n_triplets = next(iter(counts.values()))["triplets"]
-    parts = [frame, pd.DataFrame(sizes), pd.DataFrame(list(of_fits(fits, n_triplets)))]
     curves = [of_curve(name, curve) for name, curve in (curves or {}).items()]
-    return results_frame(pd.concat([*parts, *curves], ignore_index=True).assign(study="finegrained"))
+    parts = [of_levels(trained, k), pd.DataFrame(list(of_fits(fits, 14_000))), *curves]
+    return results_frame(pd.concat(parts, ignore_index=True).assign(study="finegrained"))
 
 
-def toy_study(folder, /, tables, *, files=None, claims=(), **settings):
-    """The study of some tables."""
+def toy_study(folder, /, tables, *, files=None, **settings):
+    """The study of some tables, with all claims of its paper."""
     paths = {name: str(folder / f"{name}.parquet") for name in tables}
     for name, table in tables.items():
         write_table(table, paths[name])
-    return given(**settings).finished(paths | (files or {}), PRINTED, claims)
+    return given(**settings).finished(paths | (files or {}), PRINTED, CLAIM_ROWS)
 
 
-def of_numbers(folder, /, intervals, contrasts=None, *, curves=None, finished=None, fits=None, **settings):
+def of_numbers(
+    folder, /, levels=LEVELS, *, tables=(), files=None, results=(), contrasted=True, bootstrap=(), **settings
+):
     """The study of these numbers, as if a bootstrap had given them."""
-    results = toy_results(intervals, curves=curves, finished=finished, fits=fits)
-    study = toy_study(folder, {"results": results}, **settings)
-    return bootstrapped(study, intervals, contrasts)
-
-
-def bootstrapped(study, intervals=None, contrasts=None):
-    """A study with the contrasts of these numbers."""
-    intervals = toy_intervals() if intervals is None else intervals
-    contrasts = pd.DataFrame(columns=list(CONTRAST_COLUMNS)) if contrasts is None else contrasts
-    return with_tables(study, contrasts=contrasts_frame(contrasts_of(study, intervals, contrasts)))
+    k = settings.get("score", {}).get("k", 30)
+    levels, pairs = toy_numbers(levels, k, **dict(bootstrap))
+    tables = dict(tables) | {"results": toy_results(levels, k, **dict(results))}
+    study = toy_study(folder, tables, files=files, **settings)
+    claimed = set(claimed_pairs(study)) if contrasted else ()
+    pairs = pairs[[pair in claimed for pair in zip(pairs["system_a"], pairs["system_b"], strict=True)]]
+    study.contrasted_by(contrasts_of(study, levels, pairs))
+    return study
 
 
 def drawn(study, name):
@@ -197,9 +177,9 @@ def study_of_images(
     /,
     *,
     systems=("convnet", "oasis", "deep-ranking"),
+    levels=MappingProxyType({"oasis": (80.0, 7.0)}),
     outcomes=None,
     files=None,
-    intervals=None,
     curves=None,
     **settings,
 ):
@@ -209,14 +189,14 @@ def study_of_images(
         path = folder / "systems" / system / "distances.npy"
         write_array(np.arange(len(pairs), dtype=np.float32)[:: 1 if system == "oasis" else -1], path)
         distances.append(str(path))
-    intervals = toy_intervals({"oasis": (80.0, 7.0)}) if intervals is None else intervals
     tables = {"manifest": toy_images(folder / "images"), "triplets": toy_triplets(), "pairs": pairs}
     tables |= {"outcomes": toy_outcomes() if outcomes is None else outcomes}
-    tables |= {"results": toy_results(intervals, curves=curves, fits=FITS)}
     found = {"folder": str(folder / "images")} | settings.pop("surroundings", {})
     files = {"distances": distances, **(files or {})}
-    study = toy_study(folder, tables, files=files, surroundings=found, **{"kind": BY_CLASS} | settings)
-    return bootstrapped(study, intervals, toy_contrasts())
+    results = {"curves": curves, "fits": FITS}
+    return of_numbers(
+        folder, levels, tables=tables, files=files, results=results, surroundings=found, **{"kind": BY_CLASS} | settings
+    )
 
 
 def toy_relevance(folder, *, graded=True):

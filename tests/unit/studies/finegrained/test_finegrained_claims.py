@@ -2,19 +2,8 @@
 
 import numpy as np
 import pytest
-from contract import claims, verdict_on
-from made_studies import (
-    KINDS,
-    LEVELS,
-    NONE,
-    PRINTED,
-    REAL,
-    UNIFORM,
-    bootstrapped,
-    of_numbers,
-    toy_contrasts,
-    toy_intervals,
-)
+from contract import contrasted, verdict_on
+from made_studies import CLAIM_ROWS, KINDS, LEVELS, NONE, PRINTED, REAL, UNIFORM, of_numbers
 
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import claim_records
@@ -23,14 +12,13 @@ from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.finegrained.systems import TABLE1
 
 HOLDS, FAILS, OPEN, NOT_RUN, _ = Outcome
-CLAIMS = {claim.id: claim for claim in claims_of(claims("finegrained"))}
+CLAIMS = {claim.id: claim for claim in claims_of(CLAIM_ROWS)}
 
 
-def study_with(folder, changes=None, *, reach=0.3, without=(), kinds=KINDS, contrasts=True, **settings):
+def study_with(folder, changes=None, *, reach=0.3, without=(), kinds=KINDS, **settings):
     """A study with the levels of print but for some."""
     levels = {system: level for system, level in (LEVELS | (changes or {})).items() if system not in without}
-    pairs = toy_contrasts(levels, reach=reach, kinds=kinds) if contrasts else None
-    return of_numbers(folder, toy_intervals(levels, reach=reach, kinds=kinds), pairs, **settings)
+    return of_numbers(folder, levels, bootstrap={"reach": reach, "kinds": kinds}, **settings)
 
 
 def verdict(folder, claim, changes=None, **more):
@@ -77,7 +65,7 @@ def test_each_claim_follows_its_intervals(claim, tmp_path):
 
 @pytest.mark.parametrize(("settings", "data"), [({}, SYNTHETIC), (REAL, "real")])
 def test_every_number_says_whether_its_images_are_made_by_code(tmp_path, settings, data):
-    rows = of_numbers(tmp_path, toy_intervals(), toy_contrasts(), **settings).contrasts.rows
+    rows = of_numbers(tmp_path, **settings).contrasts.rows
     assert {row.data for row in rows} == {data}
 
 
@@ -86,13 +74,13 @@ def test_evidence_has_both_metrics_of_a_pair_with_intervals(tmp_path):
     first = "OASIS is 3.0 points higher than L1HashKPCA in precision (95% interval 2.7 to 3.3; the paper: 3), p 0.001; "
     assert words.startswith(first)
     assert "OASIS is 457 triplets higher than L1HashKPCA in score@30 (95% interval 415 to 499" in words
-    assert "1.2% of triplets lower than" in verdict(tmp_path, "golden-at-the-top")[1]
+    assert "1.1% of triplets lower than" in verdict(tmp_path, "golden-at-the-top")[1]
 
 
 def test_filters_have_colour_where_they_gained_it_over_a_random_start(tmp_path):
     random = np.random.default_rng(0)
     files = [str(tmp_path / f"filters{seed}.npz") for seed in range(3)]
-    study = of_numbers(tmp_path, toy_intervals())
+    study = of_numbers(tmp_path)
 
     def drawn(colourful):
         """Filters of independent channels, of alike ones, or of opposite ones, which have colour alone."""
@@ -107,8 +95,7 @@ def test_filters_have_colour_where_they_gained_it_over_a_random_start(tmp_path):
             paths = {"convnet": drawn(convnet), "start/convnet": drawn(classifier)}
             np.savez(file, **paths, **{"every-4th-pixel": after, "start/every-4th-pixel": before})
         own = study.finished({**study.files, "filters": files[:n]}, PRINTED)
-        vars(own).pop("contrasts", None)
-        return verdict_on(CLAIMS["filters-have-colour"], bootstrapped(own))[0]
+        return verdict_on(CLAIMS["filters-have-colour"], contrasted("finegrained", own))[0]
 
     assert found("colour", "random", "colour", "random") == HOLDS
     assert found("grey", "random", "grey", "random") == FAILS
@@ -123,8 +110,8 @@ def test_one_seed_or_a_training_cut_short_decides_nothing_about_networks(tmp_pat
     assert len(about_networks) == 16
 
     def found(seeds=3, **finished):
-        numbers = toy_intervals(reach=0.3, seeds=seeds), toy_contrasts(reach=0.3)
-        study = of_numbers(tmp_path, *numbers, finished=finished, golden={"ratings": 0.4})
+        given = {"bootstrap": {"reach": 0.3, "seeds": seeds}, "results": {"finished": finished}}
+        study = of_numbers(tmp_path, **given, golden={"ratings": 0.4})
         return {claim.id: verdict_on(claim, study) for claim in about_networks}
 
     whole, cut = found(), found(**{"deep-ranking": True, "deep-ranking-seed2": False})
@@ -142,10 +129,7 @@ def test_the_golden_feature_that_makes_the_relevance_decides_its_claims(tmp_path
 
 def test_what_was_not_run_is_said_of_each_claim(tmp_path):
     some = {system: LEVELS[system] for system in TABLE1[:7]}
-    lacking = {"no_networks": "not run: install torch", "no_training": "not run: put training/ there"}
-    study = of_numbers(
-        tmp_path, toy_intervals(some), toy_contrasts(some), claims=claims("finegrained"), **REAL, surroundings=lacking
-    )
+    study = of_numbers(tmp_path, some, **REAL, surroundings={"has_torch": False, "has_training": False})
     frame = claim_records(study).set_index("id")
     assert frame.loc["embedding-beats-features", "verdict"] == HOLDS
     assert frame.loc["oasis-beats-embedding", "evidence"] == "OASIS not run."
@@ -171,7 +155,7 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
             NOT_RUN,
             "no similarity_precision, in-class negatives here",
         ),
-        ("oasis-beats-embedding", {"contrasts": False}, NOT_RUN, "no similarity_precision here"),
+        ("oasis-beats-embedding", {"contrasted": False}, NOT_RUN, "no similarity_precision here"),
     ],
 )
 def test_what_is_missing_leaves_a_claim_open(claim, options, verdict_, evidence, tmp_path):
@@ -181,7 +165,7 @@ def test_what_is_missing_leaves_a_claim_open(claim, options, verdict_, evidence,
 
 
 def test_the_table_has_a_verdict_for_every_claim_and_none_where_it_was_not_run(tmp_path):
-    study = of_numbers(tmp_path, toy_intervals(), toy_contrasts(reach=0.3), claims=claims("finegrained"), **REAL)
+    study = study_with(tmp_path, **REAL)
     counts = claim_records(study)["verdict"].value_counts()
     assert (counts[HOLDS], counts[FAILS], counts[OPEN]) == (16, 2, 2)
-    assert claim_records(study.finished({}, PRINTED, claims("finegrained"), "not run: put triplets there")).empty
+    assert claim_records(study.finished({}, PRINTED, CLAIM_ROWS, "not run: put triplets there")).empty

@@ -6,7 +6,7 @@ import made_studies as made
 import numpy as np
 import pandas as pd
 import pytest
-from contract import check_exhibits, check_not_run, claims
+from contract import check_exhibits, check_not_run
 
 from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.headline import headline
@@ -29,10 +29,9 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     files = made.toy_filters(tmp_path) | made.toy_relevance(tmp_path)[1]
     study = made.study_of_images(
         tmp_path,
-        intervals=made.toy_intervals(),
+        levels=made.LEVELS,
         curves=made.toy_curves(),
         files=files,
-        claims=claims("finegrained"),
         **made.REAL | {"title": "our triplets"},
     )
     printed = [f"deep-ranking-cvpr-2014/{name}" for name in ("table1", "table2", "text")]
@@ -57,7 +56,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
 
 @pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
 def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_path):
-    study = made.of_numbers(tmp_path, made.toy_intervals(reach=0.5), made.toy_contrasts(), **made.REAL)
+    study = made.of_numbers(tmp_path, bootstrap={"reach": 0.5}, **made.REAL)
     table = made.drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["method"])) == systems
     assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
@@ -75,8 +74,7 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
 
 @pytest.mark.parametrize("kind", ["synthetic_triplets", "class_triplets"])
 def test_what_nobody_rated_says_so(kind, tmp_path):
-    renamed = made.toy_intervals().assign(metric=lambda rows: rows["metric"].str.replace("@30", "@5"))
-    study = made.of_numbers(tmp_path, renamed, kind=kind, score={"k": 5})
+    study = made.of_numbers(tmp_path, kind=kind, score={"k": 5})
     table = made.drawn(study, "table1")
     assert table.frame["unit"].unique().tolist() == ["percent", "triplets"]
     # scores of another k are read alike
@@ -91,9 +89,8 @@ def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_lea
     levels = {system: made.LEVELS[system] for system in (*FEATURES, "l1hashkpca", "golden-features")}
     found = made.of_numbers(
         tmp_path,
-        made.toy_intervals(levels),
-        made.toy_contrasts(levels),
-        surroundings={"no_training": "not run: put training/ there"},
+        levels,
+        surroundings={"has_training": False},
         golden={"ratings": 0.1},
         **made.REAL,
     )
@@ -105,7 +102,7 @@ def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_lea
 
 
 def test_figure_6_shows_both_metrics_over_the_share(tmp_path):
-    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), sampler={"out_of_class": 0.4}), "fig6")
+    figure = made.drawn(made.of_numbers(tmp_path, sampler={"out_of_class": 0.4}), "fig6")
     names = ("multiscale-weighted-000", "deep-ranking", "multiscale-weighted-050", "multiscale-weighted-100")
     for metric, place, scale in ((PRECISION, 0, 1), (SCORE, 1, 1000)):
         own = figure.frame[figure.frame["metric"].eq(metric) & figure.frame["series"].eq("weighted")]
@@ -129,11 +126,11 @@ LEARNED = {"fig4"}
         (SHARES | {"network": {"seeds": 1}}, {}, {"fig6"}),
         (SHARES | {"sampling_study": None}, {}, {"fig6"}),
         (SHARES, {"is_graded": False}, {"fig6"}),
-        (SHARES, {"no_networks": "not run: install torch"}, {"fig6", *NETWORKS}),
-        (SHARES, {"no_training": "not run: put it there"}, {"fig6", *NETWORKS, *LEARNED}),
+        (SHARES, {"has_torch": False}, {"fig6", *NETWORKS}),
+        (SHARES, {"has_training": False}, {"fig6", *NETWORKS, *LEARNED}),
         (
             SHARES | {"golden": {}},
-            {"no_training": "not run: put it there"},
+            {"has_training": False},
             {"fig6", "gallery", *NETWORKS, *LEARNED},
         ),
     ],
@@ -151,12 +148,12 @@ def test_networks_of_few_seeds_or_cut_short_are_said_to_decide_nothing(tmp_path)
         (3, {"deep-ranking": True, "deep-ranking-seed2": False}, "DeepRanking still learned when training ended."),
         (2, {}, "All networks had fewer than three seeds. That does not decide how they compare with other systems."),
     ):
-        study = made.of_numbers(tmp_path, made.toy_intervals(seeds=seeds), curves=curves, finished=finished)
+        study = made.of_numbers(tmp_path, bootstrap={"seeds": seeds}, results={"finished": finished})
         assert said in study.undecided
         assert bool(said) == bool(study.undecided)
     several = {f"deep-ranking{name}": curves["deep-ranking"] for name in ("", "-seed2")}
     ends = {"deep-ranking-seed2": False}
-    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), curves=several, finished=ends), "curves")
+    figure = made.drawn(made.of_numbers(tmp_path, results={"curves": several, "finished": ends}), "curves")
     assert [panel.title.split() for panel in figure.panels] == [["DeepRanking", "(unfinished)"], []]
     assert [series.where["seed"] for series in figure.panels[0].series] == [1, 2, 1, 2]
     held_out = [series for series in figure.panels[0].series if series.name.startswith("held out")]
@@ -166,8 +163,7 @@ def test_networks_of_few_seeds_or_cut_short_are_said_to_decide_nothing(tmp_path)
 
 def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_precision(tmp_path):
     curves = {"deep-ranking": made.toy_curves()["deep-ranking"]}
-    given = {"curves": curves, "fits": made.FITS, "golden": {"ratings": 0.25}}
-    study = made.of_numbers(tmp_path, made.toy_intervals(), **given)
+    study = made.of_numbers(tmp_path, results={"curves": curves, "fits": made.FITS}, golden={"ratings": 0.25})
     figure = made.drawn(study, "curves")
     kept = figure.frame[figure.frame["kept"]]
     assert kept[["seen", "part"]].drop_duplicates().to_numpy().tolist() == [[9_600, "validation"]]
@@ -178,36 +174,30 @@ def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_pre
 
 
 def test_notes_say_how_networks_differ_from_the_papers(tmp_path):
-    large = made.of_numbers(tmp_path, made.toy_intervals())
-    small = made.of_numbers(tmp_path, made.toy_intervals(), network={"size": "small"})
+    large = made.of_numbers(tmp_path)
+    small = made.of_numbers(tmp_path, network={"size": "small"})
     own = "It sees 64 x 64 pixels and gives 64 numbers; the paper's 225 x 225 pixels and 4,096"
     assert (own in small.about("deep-ranking"), own in large.about("deep-ranking")) == (True, False)
-    given = made.of_numbers(tmp_path, made.toy_intervals(), network={"pretraining": {"weights": "net.lookalike"}})
+    given = made.of_numbers(tmp_path, network={"pretraining": {"weights": "net.lookalike"}})
     assert ("ImageNet" in small.about("convnet"), "ImageNet" in given.about("convnet")) == (True, False)
-
-
-LACKING = {"no_networks": "not run: install torch", "no_training": "not run: put training/ there"}
 
 
 def test_systems_that_were_not_run_say_what_to_do(tmp_path):
     some = {system: made.LEVELS[system] for system in TABLE1[:6]}
-    study = made.of_numbers(
-        tmp_path,
-        made.toy_intervals(some),
-        made.toy_contrasts(some),
-        surroundings=LACKING,
-    )
+    study = made.of_numbers(tmp_path, some, surroundings={"has_torch": False, "has_training": False, "folder": "here"})
     table = made.drawn(study, "table1")
     assert row(table, "DeepRanking")[2:5] == ("-",) * 3
-    assert "L1HashKPCA, OASIS, Golden Features: not run: put training/ there." in study.notes(table)
+    assert any(note.startswith("L1HashKPCA, OASIS, Golden Features: not run: put im") for note in study.notes(table))
     assert not [item for item in study.contrasts.rows if item.second], "no pair that was not measured has a row"
-    assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch." in " ".join(headline(study).split())
+    assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch with" in " ".join(
+        headline(study).split()
+    )
 
 
 def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phase_shares(tmp_path):
     curves = made.toy_curves()
     curves["deep-ranking"].loc[1::2, ["validation_loss", "validation_precision"]] = np.nan
-    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), curves=curves), "curves")
+    figure = made.drawn(made.of_numbers(tmp_path, results={"curves": curves}), "curves")
     frame = figure.frame
     assert set(frame.loc[frame["phase"] == "classification", "system"]) == {"convnet"}
     titles = ["ConvNet", "Single-scale Ranking", "DeepRanking", "weighted 0%"]
@@ -219,7 +209,7 @@ def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phas
     ends = [(panel.y.low, panel.y.high) for panel in figure.panels]
     assert ends[2:4] == ends[4:6] == ends[6:8]
     bare = {"deep-ranking": curves["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])}
-    figure = made.drawn(made.of_numbers(tmp_path, made.toy_intervals(), curves=bare), "curves")
+    figure = made.drawn(made.of_numbers(tmp_path, results={"curves": bare}), "curves")
     assert [[series.name for series in panel.series] for panel in figure.panels] == [["training"]] * 2
 
 
@@ -269,10 +259,11 @@ def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_t
     filters = np.zeros((3, 2, 2, 3), dtype=np.float32)
     filters[0, 0, 0] = 4.0
     filters[1, 0, 0, 0] = -2.0
-    own = pictures.filter_records("convnet", filters, None).set_index("filter")
-    assert own.index.tolist() == [1, 0, 2]
+    np.savez(tmp_path / "three.npz", convnet=filters)
+    own = pictures.filters_of(tmp_path / "three.npz")
+    assert (own["place"].tolist(), own["filter"].tolist()) == ([1, 2, 3], [1, 0, 2])
     np.testing.assert_allclose(own["colour_share"], [2 / 3, 0, 0], atol=1e-12)
-    images = pictures.filter_images(filters[own.index])
+    images = pictures.filter_images(filters[own["filter"]])
     assert [images[place].tolist() for place in ((0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 1))] == [
         [0, 128, 128],
         [255, 255, 255],

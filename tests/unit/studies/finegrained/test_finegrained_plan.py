@@ -7,8 +7,8 @@ from contract import ROOT, check_plan
 from project import own_settings
 
 from lookalike.core.settings.model import plain
-from lookalike.studies.finegrained import section
-from lookalike.studies.finegrained.section import describer_module
+from lookalike.studies.finegrained import study as planning
+from lookalike.studies.finegrained.study import describer_module
 from lookalike.studies.finegrained.systems import (
     FEATURES,
     TABLE1,
@@ -19,7 +19,6 @@ from lookalike.studies.finegrained.systems import (
     sampled_share,
     system_and_seed,
     system_title,
-    weighted_systems,
 )
 from lookalike.studies.settings import checked
 
@@ -31,7 +30,7 @@ SHARES = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
 def elsewhere(tmp_path, monkeypatch):
     """An empty work folder, in which torch is at hand."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(section, "find_spec", lambda name: object())
+    monkeypatch.setattr(planning, "find_spec", lambda name: object())
 
 
 def study_of(dataset, **changes):
@@ -56,7 +55,6 @@ def test_the_systems_are_those_of_both_tables_and_of_figure_6(demo):
     assert set(demo.systems()) == {*TABLE1, *TABLE2, *SHARES, "multiscale-uniform-000"}
     ranked = ["single-scale-ranking", "deep-ranking", *SHARES, "multiscale-uniform-000"]
     assert demo.ranking_networks() == ranked
-    assert ("deep-ranking", "convnet") in demo.compared_pairs()
 
 
 def test_systems_have_a_job_each_or_share_one(demo, rated):
@@ -75,32 +73,31 @@ def test_networks_have_a_job_each_or_one_for_every_seed(demo):
     assert [batch.fitted[0] for batch in by_seed] == demo.trainings("single-scale-ranking")
     assert [system_and_seed(batch.fitted[1]) for batch in by_seed] == [("deep-ranking", seed) for seed in (1, 2, 3)]
     assert demo.trainings("oasis") == ["oasis"]
-    assert len(demo.measured_files("curve.parquet")) == 3 * 8
+    assert len(demo.files_of(file="curve.parquet")) == 3 * 8
 
 
 def test_without_torch_there_are_no_networks(monkeypatch):
-    monkeypatch.setattr(section, "find_spec", lambda name: None)
+    monkeypatch.setattr(planning, "find_spec", lambda name: None)
     demo = study_of(DEMO)
-    assert "install torch" in demo.surroundings.no_networks
+    assert "install torch" in demo.why_not_run("convnet")
     assert demo.systems() == [*FEATURES, "l1hashkpca", "oasis", "golden-features"]
-    assert demo.measured_files("curve.parquet") == []
+    assert demo.files_of(file="curve.parquet") == []
     assert "filters" not in demo.planned_files()
     # in conda environments torch is at hand, and what was measured stays
     demo.deployed(conda=True)
-    assert demo.surroundings.no_networks == ""
+    assert demo.why_not_run("convnet") == ""
     measured = Path(f"results/{DEMO}/systems/deep-ranking/distances.npy")
     measured.parent.mkdir(parents=True)
     measured.touch()
-    assert study_of(DEMO).surroundings.no_networks == ""
+    assert study_of(DEMO).surroundings.has_torch
 
 
 def test_what_a_release_holds_decides_what_is_learned_from_it(demo, rated):
-    assert "training, in folders by category" in rated.surroundings.no_training
+    assert "into data/triplets/training, in folders by category" in rated.why_not_run("oasis")
     assert rated.systems() == [*FEATURES, "l1hashkpca", "golden-features"]
     assert study_of(RATED, golden={}).systems() == list(FEATURES)
     assert {path.split("/")[-2] for path in rated.learned_files()} == {"l1hashkpca", "golden-features"}
-    assert "examples/rated-networks.yaml" in rated.surroundings.no_networks
-    assert demo.surroundings.no_training == ""
+    assert "examples/rated-networks.yaml" in rated.why_not_run("convnet")
     # with images to learn from there may be networks; without grades, or ratings, they have no shares to vary
     image = Path("data/triplets/training/cat/1.jpg")
     image.parent.mkdir(parents=True)
@@ -131,10 +128,8 @@ def test_a_network_depends_on_its_own_sampling_and_training_alone(demo):
 def test_files_lie_where_settings_say(demo, rated):
     assert rated.images_folder == "data/triplets"
     assert demo.images_folder.startswith(f"results/{DEMO}/images/")
-    assert rated.drawn_shards() == []
-    assert demo.drawn_shards()[0] == f"results/{DEMO}/drawn/000.json"
-    assert set(rated.params("read_triplets")["source"]) == {"kind", "ratings", "folder", "seed"}
-    assert demo.params("read_triplets")["source"]["synthetic_triplets"]["categories"] > 0
+    assert rated.painted_shards() == []
+    assert demo.painted_shards()[0] == f"results/{DEMO}/painted/000.json"
     assert len(check_plan(demo)) == 10
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     without = study_of(DEMO, golden={})
@@ -148,9 +143,6 @@ def test_files_lie_where_settings_say(demo, rated):
 def test_how_triplets_were_sampled_is_read_off_the_name():
     names = ("multiscale-weighted-060", "deep-ranking", "convnet", "multiscale-weighted-6")
     assert [sampled_share(name, 40) for name in names] == [("weighted", 60), ("weighted", 40), None, None]
-    systems = ["multiscale-weighted-020", SHARES[0], "deep-ranking", "multiscale-uniform-000"]
-    assert weighted_systems(systems) == {0: SHARES[0], 20: "deep-ranking"}
-    assert weighted_systems(systems, 40)[20] == "multiscale-weighted-020"
 
 
 def test_which_systems_need_what_and_how_they_are_called():

@@ -13,6 +13,7 @@ from lookalike.core.settings.methods import Method
 from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Shared
 from lookalike.ranking.rankings import Rankings
+from lookalike.studies.human.collect import COLUMNS
 from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.statistics import results_of
 from lookalike.studies.human.study import HumanStudy
@@ -41,18 +42,6 @@ IDS = np.arange(100, 124, 2, dtype=np.int32)
 # rank of the two images of its class, of each query
 RANKS = ((1, 2), (1, 2), (1, 3), (1, 4), (1, 2), (6, 7), (6, 11), (6, 11), (1, 2), (10, 11), (9, 11), (5, 6))
 STUDY = HumanStudy(ratings=Ratings(subset="ten"), representation="words", subset_title="Ten", n_folds=5)
-RATING_COLUMNS = [
-    "rater",
-    "query",
-    "query_image",
-    "position",
-    "image",
-    "role",
-    "rank",
-    "answer",
-    "answered",
-    "simulated",
-]
 
 
 def make_rankings(ranks=RANKS):
@@ -82,7 +71,7 @@ def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True, shares
         role, rank = ("retrieved", position // 2) if found else ("random", 0)
         key = (f"simulated {rater + 1:02d}", query, 500 + query, position, 1000 * query + position, role, rank)
         rows.append((*key, "good" if good else "not_good", position != 7, simulated))
-    return pd.DataFrame(rows, columns=RATING_COLUMNS)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def given(kind="folder"):

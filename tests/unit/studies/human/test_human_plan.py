@@ -14,7 +14,7 @@ def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_setti
     study = checked(config).human["demo"]
     assert study.images_files()["ranks"] == "results/demo/runs/words500/demo10/oasis/1/ranks.npz"
     sizes = {"n_queries": 25, "n_retrieved": 10, "n_random": 5}
-    assert study.params("write_questionnaire")["sizes"] == sizes
+    assert study.params("write_questionnaire") == sizes | {"seed": study.seed}
     assert len(check_plan(study)) == 10
     named = (study.title, study.subset_title, study.synthetic)
     assert named == ("synthetic classes", "10 synthetic classes", True)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_human import LABEL_OF, RATING_COLUMNS, draw
+from made_human import LABEL_OF, draw
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.collect import ANSWERS, COLUMNS, simulated_panel
@@ -25,20 +25,9 @@ def random_ratings(seed, n_raters, n_queries):
             for rank, position in enumerate(places, start=1):
                 role = ("retrieved", rank) if rank <= DEPTH else ("random", 0)
                 answer = ANSWERS[rng.integers(3)]
-                rows.append(
-                    (
-                        f"rater {rater}",
-                        query,
-                        10 * query,
-                        position,
-                        100 * query + rank,
-                        *role,
-                        answer,
-                        answer != "not_good" or rng.random() < 0.5,
-                        False,
-                    )
-                )
-    return pd.DataFrame(rows, columns=RATING_COLUMNS).sample(frac=1, random_state=seed)
+                key = (f"rater {rater}", query, 10 * query, position, 100 * query + rank, *role)
+                rows.append((*key, answer, answer != "not_good" or rng.random() < 0.5, False))
+    return pd.DataFrame(rows, columns=list(COLUMNS)).sample(frac=1, random_state=seed)
 
 
 def by_loops(ratings):
