@@ -45,6 +45,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
     assert "7,004" in lines[7]
     assert "That does not decide" not in " ".join(lines)
     # what is kept of a run is numbers alone: images that people rated are not ours to show
+    (folder / "headline.txt").write_text("\n".join(lines))
     found, jobs = Results(tmp_path / "results")["made"], read_jobs(tmp_path / "logs")
     kept = run_summary(found, folder.parent, jobs, "a command", claim_records(study).to_dict("records"))
     assert "DeepRanking" in json.dumps(kept)
