@@ -212,14 +212,6 @@ def test_names_that_the_output_cannot_show_are_escaped(encoding, expected, proce
     assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
 
 
-def test_a_sentence_loses_the_middle_of_what_is_too_long_to_be_read(call):
-    said = call("info", 9999 * "a")
-    assert len(said.err) < 1100
-    assert said.err.startswith("lookalike: ")
-    assert " ... " in said.err
-    assert said.err.endswith("check its permissions and the disk\n")
-
-
 def test_what_to_do_next_can_be_pasted(here, call):
     folder, output = here / "my photos; rm x", here / "it's mine.lookalike"
     folder.symlink_to(here / "photos")

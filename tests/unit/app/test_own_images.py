@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from PIL import Image
 
 import lookalike
 from lookalike import ImageSimilarity
@@ -180,14 +179,6 @@ def test_a_codebook_is_taken_over_and_long_rows_are_learned_on_components(photos
     rows, images = model.vectors(photos)
     assert rows.shape == (24, model.representation_.describer.n_dimensions)
     assert images["path"].tolist() == model.images_["path"].tolist()
-
-
-@pytest.mark.filterwarnings("error")
-def test_images_of_one_colour_are_learned_from_without_a_warning(photos):
-    for number, image in enumerate(photos.glob("*/*.png")):
-        Image.new("RGB", (40 + number, 40), "red").save(image)
-    rows, _ = ImageSimilarity("hog", parameters={"n_steps": 50}).fit(photos).vectors(photos)
-    assert not rows.any()
 
 
 def test_a_folder_that_nothing_can_be_learned_from(photos):

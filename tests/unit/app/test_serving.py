@@ -294,30 +294,9 @@ def blocks():
     return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory):
-    """The environment in which libpq finds a PostgreSQL with pgvector."""
-    pgserver = pytest.importorskip("pgserver", reason="no PostgreSQL with pgvector: pip install pgserver")
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data")
-    address = dict(re.findall(r"(host)=([^&]+)", server.get_uri()))
-    yield {"PGHOST": address["host"], "PGUSER": "postgres", "PGDATABASE": "postgres"}
-    server.cleanup()
-
-
-ENGINES = {"faiss": "faiss", "hnswlib": "hnswlib", "psycopg": "psycopg pgvector"}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_page_serves_the_neighbours_of_rank(engine, served, request, call, monkeypatch):
-    for module in ENGINES[engine].split():
-        pytest.importorskip(module, reason=f"{module} is not installed: pip install {module.replace('_', '-')}")
-    if engine == "psycopg":
-        for name, value in request.getfixturevalue("postgres").items():
-            monkeypatch.setenv(name, value)
-        import psycopg
-
-        with psycopg.connect() as connection:
-            connection.execute("DROP TABLE IF EXISTS items")
+@pytest.mark.parametrize("engine", ["faiss", "hnswlib"])
+def test_the_page_serves_the_neighbours_of_rank(engine, served, call):
+    pytest.importorskip(engine, reason=f"{engine} is not installed: pip install {engine}")
     queries, expected, _ = served
     for to in ("faiss", "npy"):
         assert call(f"export vectors.lookalike vectors.parquet --to {to}").status == 0

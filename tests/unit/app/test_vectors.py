@@ -383,20 +383,16 @@ def test_types_of_pandas_that_may_lack_a_value_are_numbers(kind):
 WIDE = TABLE.assign(id=IDS, label=Y)
 CLASSES = np.repeat(range(3), 12)
 LEVELS = [pd.Index(CLASSES, name="a"), pd.Index(ORDER, name="b")]
-KINDS, COUNTED_LEVEL = WIDE.set_index(CLASSES).rename_axis("kind"), [LEVELS[0], pd.RangeIndex(36)]
 SKU = WIDE.rename(columns={"id": "sku"})
 NOT_INDEX = " (not the index), ids from column id, labels from column label"
 NO_DIMENSIONS = {
     "index.csv": (WIDE, NOT_INDEX),
     "unnamed.csv": (WIDE.rename_axis("Unnamed: 0"), NOT_INDEX),
-    "days.csv": (WIDE.set_index(pd.date_range("2020", periods=36)), NOT_INDEX),
     "kind.csv": (WIDE.assign(label=CLASSES, kind=Y), " (not the index, column label), ids from column id, labels from"),
     "shuffled.parquet": (WIDE.iloc[ORDER], NOT_INDEX),
     "sku.parquet": (SKU.assign(id=range(36)), " (not column id), ids from column sku, labels from column label"),
     "named.parquet": (WIDE.set_index("id").rename_axis("image"), ", ids from column image, labels from column label"),
-    "both.parquet": (KINDS, " (not column kind), ids from column id, labels from column label"),
     "levels.parquet": (WIDE.set_index(LEVELS), " (not column a, column b), ids from column id"),
-    "counted.parquet": (SKU.set_index(COUNTED_LEVEL), " (not column a), ids from column sku"),
     "bytes.parquet": (WIDE.assign(id=[name.encode() for name in IDS]), ", ids from column id, labels from"),
 }
 
@@ -412,13 +408,6 @@ def test_an_index_and_other_ids_and_labels_are_no_dimensions(name, tmp_path):
     place = {row: number for number, row in enumerate(rows.ids.tolist())}
     assert [rows.labels[place[row]] for row in IDS] == Y.tolist()
     np.testing.assert_array_equal(rows.X[[place[row] for row in IDS]], X)
-
-
-@pytest.mark.parametrize("names", [(None, None), ("a", "b")])
-def test_no_level_of_several_is_an_id(tmp_path, names):
-    TABLE.set_index(pd.MultiIndex.from_arrays([CLASSES, ORDER], names=names)).to_parquet(tmp_path / "a.parquet")
-    rows = read_vectors(tmp_path / "a.parquet")
-    assert (rows.ids.tolist(), rows.columns) == ([str(row) for row in range(36)], tuple(TABLE.columns))
 
 
 @pytest.mark.parametrize(("first", "index"), [(0, True), (1, False)])
