@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
 
@@ -122,19 +121,6 @@ def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(saved, types, tm
         np.testing.assert_array_equal(again.image_id, saved.image_id)
         np.testing.assert_array_equal(again.labels, saved.labels)
         np.testing.assert_array_equal(again.relevance.toarray(), saved.relevance.toarray())
-
-
-@pytest.mark.parametrize(
-    ("saved", "what_now"), [(LOG, "make the query log again"), (GRADED, "make the relevance data again")]
-)
-def test_a_file_of_something_else_is_named(saved, what_now, tmp_path):
-    saved.save(tmp_path / "cut.npz")
-    (tmp_path / "cut.npz").write_bytes((tmp_path / "cut.npz").read_bytes()[:300])
-    (tmp_path / "text.npz").write_text("no archive")
-    np.savez(tmp_path / "bad.npz", query=[0], image=[7], relevance=[1.0], n_queries=1, n_images=2)
-    for name in ("cut.npz", "text.npz", "bad.npz", "missing.npz"):
-        with pytest.raises(LookalikeError, match=rf"{name}( cannot be read .*)?: {what_now}"):
-            saved.load(tmp_path / name)
 
 
 NONE = np.zeros((2, 2))

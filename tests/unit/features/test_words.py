@@ -109,14 +109,6 @@ def test_a_state_of_other_settings_or_descriptors_is_not_used(tmp_path, files, c
     assert found.tobytes() == fresh.tobytes()
 
 
-def test_a_damaged_state_is_an_error(tmp_path, files):
-    state = tmp_path / "state" / "state.npz"
-    state.parent.mkdir()
-    state.write_bytes(b"PK\x03\x04 cut short")
-    with pytest.raises(LookalikeError, match=r"state\.npz cannot be read .*: delete it"):
-        train(files, state.parent)
-
-
 def test_an_empty_word_takes_half_of_the_largest_and_stays_where_there_is_nothing_to_split():
     before = np.random.default_rng(0).uniform(1, 100, (6, 128)).astype(np.float32)
     words, counts = before.copy(), np.array([5, 0, 9, 1, 0, 2])

@@ -25,10 +25,7 @@ REFUSED = [
     ({"learner": "Popen"}, "does not know"),
     ({"parameters": {"hardness": 1}}, "parameters that OASIS does not take"),
     ({"format": "lookalike network"}, "is not a lookalike model but a 'lookalike network'"),
-    ({"format": None}, "is not a model of lookalike"),
     ({"reason": "its time ran out"}, "holds no model: its time ran out"),
-    ({"learner": None}, "does not know"),
-    ({"fitted": {"__class__": "dict"}}, "no learner saves"),
     ({"fitted": {"rows_": {"csr": [4, 3]}}}, "lacks a part of a lookalike model"),
 ]
 
@@ -104,14 +101,9 @@ def test_parameters_that_are_new_have_their_default(saved):
 
 NO_ROWS = [
     ("strengths_/indices", [0, 3, 0, 1, 4, 1, 2], "no column beyond 4"),
-    ("strengths_/indices", [0, 3, 0, 1, -1, 1, 2], "no column beyond 4"),
-    ("strengths_/indices", [0, 3, 0, 1, 3.0, 1, 2], "not of one size"),
     ("strengths_/indptr", [0, 0, 5, 2, 7], "do not follow each other"),
-    ("strengths_/indptr", [0, 2, 7], "not of one size"),
     ("strengths_/data", [1.0, np.nan, 0, 0, 0, 0, 0], "NaN or infinity"),
-    ("rows_", np.eye(4), "do not have 3 features"),
     ("rows_", np.eye(3), "3 rows of float64 have no strengths"),
-    ("rows_", np.eye(4, 3, dtype=int), "4 rows of int64 have no strengths"),
 ]
 
 
@@ -143,12 +135,3 @@ def test_weights_that_are_nearly_all_equal_take_little_room_and_come_back(saved)
     model.save(saved)
     assert saved.stat().st_size < 20_000
     assert lookalike.load(saved).w_.tobytes() == model.w_.tobytes()
-    about, arrays = parts(saved)
-    for name, changed, message in (("places", [9, 100_000], "out of bounds"), ("most", [np.inf], "infinity in w_")):
-        write_parts(saved, about, arrays | {f"w_/{name}": np.asarray(changed)})
-        with pytest.raises(LookalikeError, match=message):
-            lookalike.load(saved)
-    about["fitted"]["w_"] = {"filled": [10**12]}
-    write_parts(saved, about, arrays)
-    with pytest.raises(LookalikeError, match=r"would take 7,451 GB of memory"):
-        lookalike.load(saved)
