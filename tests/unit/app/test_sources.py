@@ -73,13 +73,10 @@ def test_labels_of_a_table(photos):
 
 SPELT = {
     "red\\0.png": "red/0.png",
-    "./red//0.png": "red/0.png",
     "/red/0.png": "red/0.png",
     " RED/0.PNG": "red/0.png",
     "photos/red/0.png": "red/0.png",
     "C:\\Ada\\photos\\red\\0.png": "red/0.png",
-    "'red/0.png'": "red/0.png",
-    "red/../red/0.png": "red/0.png",
     "{photos}/red/0.png": "red/0.png",
     "red/\u00e4.png": "red/a\u0308.png",  # NFC of a file in NFD
     "red/A.png": "red/A.png",  # exact first
@@ -87,7 +84,6 @@ SPELT = {
     "Red/a.png": "it may be red/A.png or red/a.png: write the one that is meant",
     "../gone/0.png": "there is no such file",
     "red/0.jpg": "there is no such file; red/0.png may be meant: write that",
-    "red/0\0.png": "there is no such file",
 }
 
 
