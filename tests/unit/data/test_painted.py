@@ -12,13 +12,12 @@ import pandas as pd
 import pytest
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
 from lookalike.data.ground_truth import painted_truth, read_ground_truth, read_lists
-from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories
+from lookalike.data.painted_categories import CLUTTER, PaintedCategories
 from lookalike.data.painted_landmarks import DISTRACTOR, N_QUERIES, Camera, PaintedLandmarks, View
 from lookalike.data.painted_triplets import PaintedTriplets, rated_triplets, relevance_of
 from lookalike.data.rated_triplets import read_release
-from lookalike.data.scan import scan_folder, scan_photographs
+from lookalike.data.scan import scan_photographs
 
 CATEGORIES = PaintedCategories(classes=3, images_per_class=4, clutter_images=2, width=128, height=96, seed=5)
 LANDMARKS = PaintedLandmarks(
@@ -108,23 +107,6 @@ def test_every_setting_changes_the_fingerprint(name, monkeypatch):
 def test_numbers_out_of_range_are_refused_in_a_sentence(recipe, change, words):
     with pytest.raises(LookalikeError, match=f"^synthetic images: .*{words}"):
         replace(recipe, **change)
-
-
-def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path):
-    recipe = replace(CATEGORIES, width=208, height=160)
-    recipe.write_images(tmp_path)
-    recipe.write_beside(tmp_path)
-    manifest = scan_folder(tmp_path, clutter_labels=(CLUTTER_LABEL,), n_threads=1)
-    counts = {"ok": 3 * 4 + 4, "clutter": 2, "too_small": 1, "unreadable": 1, "not_an_image": 1}
-    assert manifest["status"].value_counts().to_dict() == counts
-    assert set(manifest["label"]) == {*recipe.names(), CLUTTER_LABEL}
-    usable = manifest[manifest["status"] == "ok"]
-    assert set(zip(usable["width"], usable["height"], strict=True)) == {(208, 160)}, "turned by EXIF, too"
-    for place, name in enumerate(("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg")):
-        label = place % recipe.classes
-        own = recipe.paint(label, recipe.images_per_class + place).mean(axis=2)
-        written = load_rgb(tmp_path / recipe.name_of(label) / f"{label + 1:03d}_{name}").mean(axis=2)
-        assert np.corrcoef(own.ravel(), written.ravel())[0, 1] > 0.9, f"{name} is a painting of its own class"
 
 
 def test_the_study_s_own_reader_reads_the_ground_truth(written):
