@@ -112,28 +112,6 @@ def test_a_vector_belongs_to_the_bytes_that_were_described(
         assert np.array_equal(vector, model.representation_.describer.describe(contents[sha256]))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda path: path.write_bytes(b""),
-        lambda path: path.rename(path.parent.parent / "other" / path.name),
-        lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.zeros(10**6, np.float32)}),
-        lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.full(5, np.nan, np.float32)}),
-        lambda path: os.truncate(path, 10**5),
-    ],
-)
-def test_a_damaged_entry_of_the_cache_is_removed(tmp_path, damage):
-    cache = Cache(tmp_path)
-    for group in ("group", "other"):
-        cache.write(group, "name", {"vectors": np.zeros((4, 300), np.float32)})
-    path = tmp_path / "group" / "name.kept"
-    assert path.stat().st_size < 200  # zeros take no room
-    damage(path)
-    taken = [len(list(cache.read(group, 6000))) for group in ("group", "other")]
-    assert taken in ([0, 1], [0, 0])
-    assert [len(list((tmp_path / group).iterdir())) for group in ("group", "other")] == taken
-
-
 def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_path):
     found = read_class_folders(photos)
     images = found.paths[:9], found.images["sha256"].tolist()[:9]
