@@ -174,11 +174,20 @@ def test_shells_complete_the_commands(process):
     assert "evaluate-triplets" in process(MAIN, env=os.environ | line).stdout
 
 
-def test_ctrl_c_is_status_130_and_leaves_no_file(here, refused, monkeypatch):
-    monkeypatch.setattr(StageReport, "__call__", Mock(side_effect=KeyboardInterrupt))
-    for name in ("fit", "rank", "evaluate", "features", "evaluate-triplets"):
-        assert refused(GOOD[name], status=130) == "lookalike: interrupted\n"
-    assert not (here / "new.lookalike").exists()
+def test_ctrl_c_is_status_130_and_leaves_no_file_or_folder(here, refused, monkeypatch):
+    def interrupt(_, what, *__):
+        if what != "reading images":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(StageReport, "__call__", interrupt)
+    files = set(here.rglob("*"))
+    folders = ("fit photos --output new/m.lookalike", "export m.lookalike photos --output new/folder")
+    features = "features photos --representation m.lookalike --output new/v.npy"
+    for line in (*(GOOD[name] for name in ("fit", "rank", "evaluate", "evaluate-triplets")), *folders, features):
+        assert refused(f"{line}{' --no-cache' * ('-triplets' not in line)}", status=130).endswith(
+            "lookalike: interrupted\n"
+        )
+    assert set(here.rglob("*")) == files
     monkeypatch.setattr(StageReport, "__call__", Mock(side_effect=MemoryError("Unable to allocate 1.49 GiB")))
     assert "not enough memory (Unable to allocate 1.49 GiB): give fewer images, vectors," in refused(GOOD["fit"])
 

@@ -104,24 +104,6 @@ def test_of_two_updates_at_the_same_time_none_is_lost(indexed, call, refused, re
     assert (changes["images"], changes["removed"]) == (N - 2, 1)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "export m.lookalike photos --output new/folder",
-        "features photos --representation m.lookalike --output new/v.npy",
-        "fit photos --output new/m.lookalike",
-    ],
-)
-def test_an_interrupted_command_leaves_no_folder(here, call, monkeypatch, command):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Similarity, "_describe", interrupt)
-    monkeypatch.setattr(Similarity, "_describe_to_learn", interrupt)
-    assert call(command).status == 130
-    assert not Path("new").exists()
-
-
 def test_a_file_is_the_same_under_every_name_and_none_comes_from_elsewhere(indexed, result, refused):
     Path("linked").symlink_to("photos")
     Path("photos/again").symlink_to("red")
