@@ -244,15 +244,10 @@ def test_values_that_overflow_are_named(learner):
         model.set_params(projection="symmetric").fit_triplets(X, [[0, 1, 2]])
 
 
-def test_a_matrix_is_refused_that_is_not_there_does_not_fit_or_is_too_large():
-    rows, y = sp.csr_array(np.eye(4, 1_000_000) + np.eye(4, 1_000_000, 1)), [0, 0, 1, 1]
+def test_a_matrix_is_refused_that_is_not_there_or_does_not_fit():
     with pytest.raises(NotFittedError):
         _ = OASIS().W_
-    model = OASIS(n_steps=20, solver="gram", projection="psd").fit(rows, y)
-    for ask in (lambda: model.W_, lambda: model.transform(rows)):
-        with pytest.raises(ValueError, match="1,000,000 x 1,000,000"):
-            ask()
-    model = OASIS(n_steps=20, solver="rows").fit(np.eye(4), y)
+    model = OASIS(n_steps=20, solver="rows").fit(np.eye(4), [0, 0, 1, 1])
     with pytest.raises(AttributeError, match="solver='gram'"):
         _ = model.rows_
     with pytest.raises(ValueError, match=r"must be of shape \(4, 4\)"):
