@@ -289,19 +289,6 @@ def test_some_rows_have_labels_and_others_may_still_be_ranked(files, call, resul
     assert len(result("rank m.lookalike x0 -k 99 --gallery pandas.csv")["results"][0]["neighbours"]) == 35
 
 
-def test_in_python_rows_are_made_of_arrays_and_a_model_is_read_back(files):
-    rows = make_rows(TABLE.set_index(pd.Index(IDS)), labels=Y.tolist(), source="mine")
-    assert rows.ids.tolist() == IDS
-    model = Similarity(learner="RCA", hold_out=0.25).fit(rows)
-    model.save("m.lookalike")
-    loaded = lookalike.load("m.lookalike")
-    assert (type(loaded), isinstance(loaded, ImageSimilarity)) == (Similarity, False)
-    pd.testing.assert_frame_equal(loaded.rows_, model.rows_)
-    pd.testing.assert_frame_equal(loaded.evaluate(rows), model.evaluate(rows))
-    np.testing.assert_array_equal(loaded.representation_.describer.mean, model.representation_.describer.mean)
-    assert loaded.about() == model.about()
-
-
 ORDER = np.random.default_rng(1).permutation(36)
 LABELLED = pd.Series(Y, index=IDS)
 MIXED = pd.DataFrame(X, index=IDS)
@@ -564,7 +551,6 @@ MISTAKES = [
     ("a.parquet", parquet(**NAMES, v=TWO_LISTS, w=TWO_LISTS), "a.parquet has lists under v and w: keep"),
     ("a.parquet", parquet(**NAMES, v=["x", "y"]), "a.parquet has text under v, and no numbers: name it by --id-column"),
     ("a.parquet", parquet(id=["p", "p"], v=TWO_LISTS), "has the id p twice, in rows 0 and 1 (from 0): give each"),
-    ("a.parquet", parquet(id=["p", None], v=TWO_LISTS), "a.parquet has no id in row 1 (from 0): give each row one"),
     ("a.parquet", arrow(id=["p", "q"], v=LISTS, label=[["x"], ["y"]]), "there is a list in column label of "),
     *(
         (f"{name} --label-column kind", frame(COUNTED.rename(columns={"Id": column})), f"its rows under {column}, ")
@@ -583,14 +569,12 @@ MISTAKES = [
     ("v.npy --label-column kind", None, "v.npy has rows and no columns by name, so none named kind"),
     ("v.csv --id-column no", None, "v.csv has no column no of ids: it has d0, d1, d2"),
     ("v.npy --labels labels.csv", None, "where ids are row numbers from 0; and 35 more): save one label for each row"),
-    ("v.npy --labels v.npy", None, "v.npy of shape (36, 6) are not one for each of 36 rows of v.npy"),
     ("v.npy --labels wide.parquet", None, "wide.parquet is no table of labels, which ends in .csv: export it as CSV"),
     ("v.npy --triplets judged.csv", None, "holds no triplet of three ids of v.npy (x0: it has no row in v.npy"),
     ("v.npy --labels y.npy --representation hog", None, "v.npy holds vectors, and images are described by hog: name a"),
     ("v.npy --labels y.npy --words 9", None, "--words is for images, and v.npy holds vectors: leave it out"),
     ("photos --id-column id", Path.mkdir, "photos is no file of vectors, so it has no columns"),
     ("a.npy --labels l.npy", labels([Runs()] * 3), OBJECTS),
-    ("a.npy --labels l.npy", labels([[], {}, "x"]), "there is a list in l.npy: give each row one text or number"),
 ]
 
 
