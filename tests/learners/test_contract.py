@@ -20,7 +20,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
 from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletProducts, TripletSampler, base
-from lookalike.learners.base import psd_factor
 from lookalike.learners.euclidean import Baseline
 from lookalike.learners.online import held_out_rows
 
@@ -608,27 +607,9 @@ def test_the_registry_names_its_classes():
     assert not hasattr(lookalike, "Nothing")
 
 
-def test_factor_of_a_singular_matrix_has_its_rank():
-    half = np.random.default_rng(0).random((6, 2))
-    factor = psd_factor(half @ half.T)
-    assert factor.shape == (6, 2)
-    np.testing.assert_allclose(factor @ factor.T, half @ half.T, atol=1e-12)
-    for matrix, message in (([[1, 2], [0, 1]], "symmetric"), (np.diag([1, -1]), "semidefinite"), ([[-1]], "semidef")):
-        with pytest.raises(ValueError, match=message):
-            psd_factor(np.array(matrix, dtype=float))
-
-
 def test_no_distance_is_below_0_whatever_rounding_says():
     A = np.random.default_rng(2).random((30, 40))
     assert Euclidean().fit(A).similarity(A, A).max() <= 0
-
-
-def test_neighbours_far_from_the_origin_are_those_of_double_precision():
-    rows = (1000 + np.random.default_rng(0).standard_normal((300, 20))).astype(np.float32)
-    double = rows.astype(np.float64)
-    model = Euclidean().fit(rows)
-    np.testing.assert_array_equal(model.rank(rows, rows)[0], model.rank(double, double)[0])
-    np.testing.assert_array_equal(np.argmax(model.similarity(rows, rows), axis=1), np.arange(300))
 
 
 @pytest.mark.parametrize("scale", [1e25, 1e-30])

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.learners import LEARNERS
-from lookalike.learners.centring import centre_of, less, means_and_spreads
 from lookalike.learners.gram import Gram, ValidationRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -197,20 +196,6 @@ def test_the_length_of_a_step_between_nearly_equal_rows_is_that_of_their_differe
     lengths = gram.squared_distances(np.column_stack([first, first, second]))
     np.testing.assert_allclose(lengths, np.square(kept[first] - kept[second]).sum(axis=1), rtol=1e-6)
     assert not gram.squared_distances(np.column_stack([second, first, first])).any()
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_a_centre_has_few_digits_and_leaves_rows_around_the_origin(form):
-    assert centre_of(form(X), 8.0) is None
-    whole = np.round(10 * X) + 1000
-    centre = centre_of(form(whole), 1.0)
-    np.testing.assert_array_equal(centre, np.round(centre))
-    np.testing.assert_allclose(centre, whole.mean(axis=0), atol=16)
-    moved = less(form(whole), centre)
-    np.testing.assert_array_equal(moved.toarray() if sp.issparse(moved) else moved, whole - centre)
-    constant = np.full((1_000, 2), 0.1)
-    means, spreads = means_and_spreads(form(constant))
-    np.testing.assert_array_equal((means, spreads), ([0.1, 0.1], [0, 0]))
 
 
 @pytest.mark.parametrize("name", [*OF_PRODUCTS, "DissimOASIS"])

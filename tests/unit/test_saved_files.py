@@ -1,11 +1,14 @@
-"""Every kind of file that is saved and read again: a byte that is not as it was written is noticed."""
+"""Every kind of file that is saved and read again: what is not as it was written is noticed."""
 
 import json
 import warnings
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from made_stores import write_store
 from model_files import parts
 from safetensors.numpy import save
 
@@ -15,7 +18,12 @@ from lookalike.app.gallery import File, SavedGallery, read_gallery
 from lookalike.app.model_file import read_about
 from lookalike.core import model_file
 from lookalike.core.errors import LookalikeError
+from lookalike.data.query_log import QueryLog
+from lookalike.data.relevance import RelevanceData
+from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
+from lookalike.learners.compact_rows import CompactRows
+from lookalike.learners.large_scale import TrainingPlan, train
 
 N_FLIPS = 200
 RANDOM = np.random.default_rng(0)
@@ -125,6 +133,62 @@ def test_a_flipped_byte_changes_no_answer(tmp_path, kind):
             refused.append(str(error))
     assert len(refused) > N_FLIPS / 2
     assert not any("\n" in sentence for sentence in refused)
+
+
+def query_log(folder):
+    QueryLog.from_pairs([0, 1], [0, 1]).save(folder / "log.npz")
+    return lambda: QueryLog.load(folder / "log.npz")
+
+
+def relevance(folder):
+    RelevanceData.from_labels(range(3), ["a", "a", "b"]).save(folder / "relevance.npz")
+    return lambda: RelevanceData.load(folder / "relevance.npz")
+
+
+def visterms(folder, n_images=4):
+    write_store(folder, sp.csr_array(np.random.default_rng(0).poisson(0.3, (n_images, 50))))
+    return lambda: VistermStore(folder, 50)
+
+
+def mapped_visterms(folder):
+    return visterms(folder, 4000)
+
+
+def compact_rows(folder):
+    CompactRows.build(visterms(folder.with_name("store"))(), np.arange(4), folder)
+    return lambda: CompactRows(folder)
+
+
+def training(folder):
+    rows, triplets = (
+        compact_rows(folder.with_name("rows"))(),
+        SimpleNamespace(chunk=lambda _, n: np.zeros((n, 3), "i4")),
+    )
+    plan = TrainingPlan(n_steps=8, interval=8, patience=0, block=8)
+
+    def read():
+        if folder.is_dir() and not any(folder.iterdir()):
+            raise LookalikeError(f"{folder} starts again")
+        return train(rows, triplets, plan, lambda W: 0.5, checkpoint=folder)
+
+    read()
+    return read
+
+
+@pytest.mark.parametrize("kind", [query_log, relevance, visterms, mapped_visterms, compact_rows, training])
+def test_a_file_for_another_job_is_whole_or_named(tmp_path, kind):
+    folder = tmp_path / "folder"
+    read = kind(folder)
+    for path in folder.iterdir():
+        whole = path.read_bytes()
+        for damaged in (b"", b"no archive", whole[: len(whole) // 2], whole[:-3], None):
+            path.unlink()  # what is open has it mapped
+            if damaged is not None:
+                path.write_bytes(damaged)
+            with pytest.raises(LookalikeError, match=rf"{folder}.*(again|remove)[^\n]*$"):
+                read()
+            path.write_bytes(whole)
+    read()
 
 
 def test_what_was_saved_without_a_sum_is_read_with_one_warning(tmp_path, monkeypatch):

@@ -112,42 +112,6 @@ def test_a_vector_belongs_to_the_bytes_that_were_described(
         assert np.array_equal(vector, model.representation_.describer.describe(contents[sha256]))
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        *[lambda path, at=at: path.write_bytes(flipped(path.read_bytes(), at)) for at in (0, 31, 32, 40, -1)],
-        lambda path: path.write_bytes(b""),
-        lambda path: path.rename(path.parent.parent / "other" / path.name),
-        lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.zeros(10**6, np.float32)}),
-        lambda path: Cache(path.parent.parent).write("group", "name", {"vectors": np.full(5, np.nan, np.float32)}),
-        lambda path: os.truncate(path, 10**5),
-    ],
-)
-def test_a_damaged_entry_of_the_cache_is_removed(tmp_path, damage):
-    cache = Cache(tmp_path)
-    for group in ("group", "other"):
-        cache.write(group, "name", {"vectors": np.zeros((4, 300), np.float32)})
-    path = tmp_path / "group" / "name.kept"
-    assert path.stat().st_size < 200  # zeros take no room
-    damage(path)
-    taken = [len(list(cache.read(group, 6000))) for group in ("group", "other")]
-    assert taken in ([0, 1], [0, 0])
-    assert [len(list((tmp_path / group).iterdir())) for group in ("group", "other")] == taken
-
-
-def flipped(content, at):
-    at %= len(content)
-    return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
-
-
-def test_what_is_no_regular_file_is_no_entry_of_the_cache_and_stays(tmp_path):
-    (tmp_path / "group" / "folder.kept").mkdir(parents=True)
-    os.mkfifo(tmp_path / "group" / "pipe.kept")
-    for folder in (tmp_path, tmp_path / ("c" * 300)):
-        assert list(Cache(folder).read("group", 6000)) == []
-    assert len(list((tmp_path / "group").iterdir())) == 2
-
-
 def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_path):
     found = read_class_folders(photos)
     images = found.paths[:9], found.images["sha256"].tolist()[:9]

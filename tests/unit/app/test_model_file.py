@@ -1,6 +1,5 @@
 """Model files: the same bytes from the same seed, those of strangers, and damaged ones."""
 
-import json
 import math
 import pickle
 
@@ -51,66 +50,34 @@ def test_the_same_seed_gives_the_same_file_but_for_its_times(photos, tmp_path, l
     assert found[0] == found[1]
 
 
-def learned_with(**parameters):
-    return lambda about, _: about["fitted"]["parameters"].update(parameters)
-
-
-COUNTS = [{"n_triplets": "many"}, {"n_images": 17}, {"n_held_out": -1}, {"n_left_out": True}, {"n_triplets": 10**30}]
-TABLES = [{"images": {}}, {"images": {"path": [], "label": [], "sha256": [], "role": ["train"]}}]
-TABLES += [{"left_out": {"path": [1], "reason": ["x"]}}, {"representation": {"name": "hog", "settings": {}}}]
-OTHERS = [
-    {"columns": ["a"]},
-    {"seed": -1},
-    {"made_by": {"time": 3}},
-    {"hold_out": math.nan},
-    {"seconds": {"x": math.inf}},
-]
-UNFIT = [sets(**values) for values in (*COUNTS, *TABLES, *OTHERS)]
+UNFIT = [sets(n_triplets="many"), sets(n_images=17), sets(images={}), sets(columns=["a"]), sets(hold_out=math.nan)]
 UNFIT += [sets("learner", parameters={"n_steps": {}}), sets("representation", dimensions="20")]
 WRONG = [
     (sets(format_version=99), "format version 99, and this lookalike reads 4"),
     (sets(format="other"), "is not a lookalike image similarity but a 'other'"),
     *((change, "lacks a part of a lookalike image similarity, or its parts do not fit") for change in UNFIT),
 ]
-CLAIMS = [("learner", "n_steps", 7), ("learner", "name", "RCA"), ("representation", "dimensions", 21)]
-CLAIMS += [("", "classes", {"red": 18}), ("", "learned_from", "triplets")]
+CLAIMS = [("learner", "n_steps", 7), ("representation", "dimensions", 21), ("", "classes", {"red": 18})]
 DESCRIBERS = [
-    ("visterms", {"longest_side": -1}, "longest_side Input should be greater"),
     ("color", {"bins": [100_000] * 3}, "would have 1,000,000,000,000,000 dimensions, more than 1,048,576"),
-    ("color", {"bins": [10**8, 1, 1]}, "`bins.0` of color: Input should be less"),
     ("hog", {"side": 10**6}, "`side` of hog"),
-    ("wavelet", {"side": 2**20, "kept": 2**20}, "`side` of wav"),
-    ("texton", {"n_levels": 10**9}, "`n_levels` of"),
-    ("texton", {"step": 0}, "`step` of"),
-    ("sift", {"n_words": 10**9}, "`n_words` of"),
-    ("sift", {"grids": [9000]}, "dimensions, more than"),
-    ("sift", {"least_contrast": math.nan}, "settings.least"),
     ("fisher", {"power": math.nan}, "settings.p"),
-    ("fisher", {"n_gaussians": 10**7}, "dimensions, more than"),
     ("gist", {}, "no representation 'gist'"),
 ]
 REDUCED = {f"reduction.{name}": np.zeros((2, 7)) for name in ("mean", "components")}
 UNLIKE = [
     *((sets(part, **{name: value}), "what it says of itself is not what it holds") for part, name, value in CLAIMS),
     *((sets("representation", name=name, settings=how), sentence) for name, how, sentence in DESCRIBERS),
-    (learned_with(aggressiveness="much"), "aggressiveness of OASIS cannot be"),
-    (learned_with(aggressiveness=-1.0), "aggressiveness must be larger"),
+    (lambda about, _: about["fitted"]["parameters"].update(aggressiveness=-1.0), "aggressiveness must be larger"),
     (sets("fitted", learner="Strange"), "holds a 'Strange', which this version"),
-    (sets("fitted", fitted=3), "lacks a part"),
     (lambda about, _: about.pop("fitted"), "lacks a part"),
-    (lambda _, arrays: arrays.pop("representation.codebook"), "lacks a part"),
     (lambda _, arrays: arrays.update({"learner.similarity": np.zeros(1)}), "which no learner saves"),
     (lambda _, arrays: arrays.update(REDUCED), "the components are not of the representation"),
-    (resized("learner.rows_/data", 3, 20), "lacks a part"),
     (resized("learner.rows_/data", 20), "lacks a part"),
-    (resized("representation.codebook", 20, 3), "not of one size"),
     (resized("representation.idf", 3), "not of one size"),
     (resized("representation.palette", 20, 4), "a palette has three columns"),
-    (resized("representation.idf", 0), "lacks a part"),
     (filled("representation.codebook", 1e30), "at most 10,000 words of shares"),
-    (filled("representation.idf", np.nan), "holds NaN or infinity in representation.idf: make it"),
     (filled("learner.rows_/data", np.inf), "holds NaN or infinity in rows_: "),
-    (sets("representation", settings={"words": 10**9}), "a codebook has 2 to 10,000 words"),
 ]
 
 
@@ -127,11 +94,7 @@ def test_a_file_that_is_not_of_one_model_is_one_sentence(model_file_copy, change
 
 def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tmp_path):
     path, whole = model_file_copy, model_file_copy.read_bytes()
-    deep = json.dumps({"__metadata__": {"lookalike": "[" * 10**5}}).encode() + b" " * 4
-    huge = json.dumps({"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 4]}}).encode()
-    contents = [b"", b"text", pickle.dumps(np.zeros(99)), whole[: len(whole) // 2], save({"a": np.zeros(3)})]
-    contents += [len(header).to_bytes(8, "little") + header + b"\0" * 4 for header in (huge, deep)]
-    for content in (*contents, whole[:20] + b"?" * 50 + whole[70:]):
+    for content in (b"", pickle.dumps(np.zeros(99)), whole[: len(whole) // 2], save({"a": np.zeros(3)})):
         path.write_bytes(content)
         for read in (ImageSimilarity.load, read_about):
             with pytest.raises(LookalikeError, match=r"copy\.lookalike is not a"):

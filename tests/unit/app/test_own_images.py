@@ -52,23 +52,19 @@ def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here
     assert "cold 12, warm 6" in call("info photos.lookalike").out
 
 
-def test_triplets_are_learned_from_and_held_out(here, result, call):
+def test_triplets_are_learned_from_and_held_out(here, result):
     broken = pd.DataFrame([("red/0.png", "red/broken.png", "blue/0.png")], columns=TRIPLETS.columns)
     pd.concat([TRIPLETS, broken]).to_csv("judged.csv", index=False)
-    said = call(FIT, "--triplets judged.csv --output t.lookalike --hold-out 0.2 --set n_steps=20")
+    learned = result(FIT, "--triplets judged.csv --output t.lookalike --hold-out 0.2 --set n_steps=20")
+    left_out = learned["why_triplets_left_out"]
     learned_from = lookalike.load("t.lookalike").images_.query("role == 'train'")["path"]
-    left = TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
-    held_out = (~TRIPLETS["query"].isin(learned_from)).sum()
-    mixed = 24 - left - held_out
-    reasons = f"(1 with an image that cannot be used; {mixed} with held-out and other images)"
-    assert f"OASIS learned from {left} triplets of {len(learned_from)} images in 20 steps" in said.out
-    assert f"25 triplets = {left} learned from + {held_out} held out + {1 + mixed} left out {reasons}\n" in said.out
+    assert learned["n_triplets"] == TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
+    assert learned["n_triplets_held_out"] == (~TRIPLETS["query"].isin(learned_from)).sum()
+    assert left_out["with an image that cannot be used"] == 1
     answer = result("evaluate t.lookalike photos --triplets judged.csv")
-    assert (answer["learned_from"], answer["triplets"]) == (0, held_out)
-    assert answer["triplets_left_out"] == {
-        "of images that the model has learned from": left,
-        "with held-out and other images": mixed,
-        "with an image that cannot be used": 1,
+    assert (answer["learned_from"], answer["triplets"]) == (0, learned["n_triplets_held_out"])
+    assert answer["triplets_left_out"] == left_out | {
+        "of images that the model has learned from": learned["n_triplets"]
     }
     assert all(row["measure"] == "triplets ordered" and row["value"] > 0.8 for row in answer["rows"])
     with pytest.raises(LookalikeError, match="all triplets belong to held-out queries"):
@@ -180,14 +176,6 @@ def test_a_codebook_is_taken_over_and_long_rows_are_learned_on_components(photos
     rows, images = model.vectors(photos)
     assert rows.shape == (24, model.representation_.describer.n_dimensions)
     assert images["path"].tolist() == model.images_["path"].tolist()
-
-
-@pytest.mark.filterwarnings("error")
-def test_images_of_one_colour_are_learned_from_without_a_warning(photos):
-    for number, image in enumerate(photos.glob("*/*.png")):
-        Image.new("RGB", (40 + number, 40), "red").save(image)
-    rows, _ = ImageSimilarity("hog", parameters={"n_steps": 50}).fit(photos).vectors(photos)
-    assert not rows.any()
 
 
 def test_a_folder_that_nothing_can_be_learned_from(photos):
@@ -353,3 +341,11 @@ def test_a_network(here, call, result, refused, monkeypatch):
     monkeypatch.delitem(sys.modules, "lookalike.deep.model_io")
     monkeypatch.setitem(sys.modules, "torch", None)
     assert refused(*alone).startswith("lookalike: net.lookalike needs PyTorch, which is not installed")
+
+
+@pytest.mark.filterwarnings("error")
+def test_images_of_one_colour_are_learned_from_without_a_warning(photos):
+    for number, image in enumerate(photos.glob("*/*.png")):
+        Image.new("RGB", (40 + number, 40), "red").save(image)
+    rows, _ = ImageSimilarity("hog", parameters={"n_steps": 50}).fit(photos).vectors(photos)
+    assert not rows.any()

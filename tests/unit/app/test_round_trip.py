@@ -6,7 +6,6 @@ from PIL import Image
 
 from lookalike.app.similarity import Similarity
 from lookalike.core.errors import LookalikeError
-from lookalike.features.clustering import cluster
 
 N = 6  # images of a class
 FEW_PATCHES = "a codebook of 400 words cannot be learned from"
@@ -91,11 +90,3 @@ def test_a_model_that_cannot_be_read_back_has_no_next_step(here, call, monkeypat
     said = call("fit photos --representation color --output n.lookalike --set n_steps=5")
     assert (said.status, said.out) == (1, "")
     assert "n.lookalike lacks a part" in said.err
-
-
-@pytest.mark.parametrize(("low", "high"), [(0, 1), (-3, -1), (2, 2)])
-def test_no_centre_is_outside_the_points(low, high):
-    points = np.full((60, 5), low, np.float32)
-    points[50:, :3] = high  # two kinds of points for nine centres: seven are split off
-    centres = cluster(points, 9, seed=0, n_iterations=5)
-    assert ((centres >= points.min(axis=0)) & (centres <= points.max(axis=0))).all()

@@ -73,13 +73,10 @@ def test_labels_of_a_table(photos):
 
 SPELT = {
     "red\\0.png": "red/0.png",
-    "./red//0.png": "red/0.png",
     "/red/0.png": "red/0.png",
     " RED/0.PNG": "red/0.png",
     "photos/red/0.png": "red/0.png",
     "C:\\Ada\\photos\\red\\0.png": "red/0.png",
-    "'red/0.png'": "red/0.png",
-    "red/../red/0.png": "red/0.png",
     "{photos}/red/0.png": "red/0.png",
     "red/\u00e4.png": "red/a\u0308.png",  # NFC of a file in NFD
     "red/A.png": "red/A.png",  # exact first
@@ -87,7 +84,6 @@ SPELT = {
     "Red/a.png": "it may be red/A.png or red/a.png: write the one that is meant",
     "../gone/0.png": "there is no such file",
     "red/0.jpg": "there is no such file; red/0.png may be meant: write that",
-    "red/0\0.png": "there is no such file",
 }
 
 
@@ -107,14 +103,14 @@ def test_triplets_of_a_table(photos):
     shutil.copy(photos / "red" / "0.png", photos / "same.png")
     rows = [("red/0.png", "red/1.png", "blue/0.png"), ("same.png", "red/2.png", "blue/1.png")]
     rows += [("red/0.png", "same.png", "blue/0.png"), ("red/0.png", "red/1.png", "gone.png")]  # one image twice; none
-    rows.append(("red/0.png", None, "blue/0.png"))
+    rows += [("red/0.png", None, "blue/0.png"), ("red/0.png", "red/1.png", "red/1.png")]
     table = pd.DataFrame(rows, columns=["query", "positive", "negative"])
     found = read_triplets(photos, table)
     assert found.triplets is not None
     paths = found.images["path"].to_numpy()[found.triplets].tolist()
     assert paths == [["red/0.png", "red/1.png", "blue/0.png"], ["red/0.png", "red/2.png", "blue/1.png"]]
     assert (found.triplets_left_out, found.left_out["path"].tolist()) == (
-        {"with an image that cannot be used": 2, "with one of them twice": 1},
+        {"with an image that cannot be used": 2, "with one of them twice": 2},
         ["gone.png"],
     )
     with pytest.raises(LookalikeError, match="holds no triplet of three images that can be used"):

@@ -289,24 +289,10 @@ def test_some_rows_have_labels_and_others_may_still_be_ranked(files, call, resul
     assert len(result("rank m.lookalike x0 -k 99 --gallery pandas.csv")["results"][0]["neighbours"]) == 35
 
 
-def test_in_python_rows_are_made_of_arrays_and_a_model_is_read_back(files):
-    rows = make_rows(TABLE.set_index(pd.Index(IDS)), labels=Y.tolist(), source="mine")
-    assert rows.ids.tolist() == IDS
-    model = Similarity(learner="RCA", hold_out=0.25).fit(rows)
-    model.save("m.lookalike")
-    loaded = lookalike.load("m.lookalike")
-    assert (type(loaded), isinstance(loaded, ImageSimilarity)) == (Similarity, False)
-    pd.testing.assert_frame_equal(loaded.rows_, model.rows_)
-    pd.testing.assert_frame_equal(loaded.evaluate(rows), model.evaluate(rows))
-    np.testing.assert_array_equal(loaded.representation_.describer.mean, model.representation_.describer.mean)
-    assert loaded.about() == model.about()
-
-
 ORDER = np.random.default_rng(1).permutation(36)
 LABELLED = pd.Series(Y, index=IDS)
 MIXED = pd.DataFrame(X, index=IDS)
 CSR, MINE = sp.csr_array(np.array([[1, np.nan], [0, 0]])), "mine is read already: give labels, triplets and names"
-GIVEN = ({"labels": Y}, {"triplets": TRIPLETS}, {"id_column": "id"}, {"label_column": "kind"})
 
 
 @pytest.mark.parametrize(
@@ -330,11 +316,8 @@ GIVEN = ({"labels": Y}, {"triplets": TRIPLETS}, {"id_column": "id"}, {"label_col
             lambda rows: Similarity(learner="Euclidean").fit(rows).evaluate(rows.take(np.array([0, 12, 24]))),
             "no class has two vectors that can be evaluated: give more labelled vec",
         ),
-        *((lambda rows, given=given: Similarity().fit(rows, **given), MINE) for given in GIVEN),
-        *(
-            (lambda rows, given=given: Similarity(learner="RCA").fit(rows).evaluate(rows, **given), MINE)
-            for given in GIVEN
-        ),
+        (lambda rows: Similarity().fit(rows, labels=Y), MINE),
+        (lambda rows: Similarity(learner="RCA").fit(rows).evaluate(rows, triplets=TRIPLETS), MINE),
     ],
 )
 def test_rows_that_cannot_be_used_are_one_sentence(call, sentence):
@@ -383,20 +366,16 @@ def test_types_of_pandas_that_may_lack_a_value_are_numbers(kind):
 WIDE = TABLE.assign(id=IDS, label=Y)
 CLASSES = np.repeat(range(3), 12)
 LEVELS = [pd.Index(CLASSES, name="a"), pd.Index(ORDER, name="b")]
-KINDS, COUNTED_LEVEL = WIDE.set_index(CLASSES).rename_axis("kind"), [LEVELS[0], pd.RangeIndex(36)]
 SKU = WIDE.rename(columns={"id": "sku"})
 NOT_INDEX = " (not the index), ids from column id, labels from column label"
 NO_DIMENSIONS = {
     "index.csv": (WIDE, NOT_INDEX),
     "unnamed.csv": (WIDE.rename_axis("Unnamed: 0"), NOT_INDEX),
-    "days.csv": (WIDE.set_index(pd.date_range("2020", periods=36)), NOT_INDEX),
     "kind.csv": (WIDE.assign(label=CLASSES, kind=Y), " (not the index, column label), ids from column id, labels from"),
     "shuffled.parquet": (WIDE.iloc[ORDER], NOT_INDEX),
     "sku.parquet": (SKU.assign(id=range(36)), " (not column id), ids from column sku, labels from column label"),
     "named.parquet": (WIDE.set_index("id").rename_axis("image"), ", ids from column image, labels from column label"),
-    "both.parquet": (KINDS, " (not column kind), ids from column id, labels from column label"),
     "levels.parquet": (WIDE.set_index(LEVELS), " (not column a, column b), ids from column id"),
-    "counted.parquet": (SKU.set_index(COUNTED_LEVEL), " (not column a), ids from column sku"),
     "bytes.parquet": (WIDE.assign(id=[name.encode() for name in IDS]), ", ids from column id, labels from"),
 }
 
@@ -412,13 +391,6 @@ def test_an_index_and_other_ids_and_labels_are_no_dimensions(name, tmp_path):
     place = {row: number for number, row in enumerate(rows.ids.tolist())}
     assert [rows.labels[place[row]] for row in IDS] == Y.tolist()
     np.testing.assert_array_equal(rows.X[[place[row] for row in IDS]], X)
-
-
-@pytest.mark.parametrize("names", [(None, None), ("a", "b")])
-def test_no_level_of_several_is_an_id(tmp_path, names):
-    TABLE.set_index(pd.MultiIndex.from_arrays([CLASSES, ORDER], names=names)).to_parquet(tmp_path / "a.parquet")
-    rows = read_vectors(tmp_path / "a.parquet")
-    assert (rows.ids.tolist(), rows.columns) == ([str(row) for row in range(36)], tuple(TABLE.columns))
 
 
 @pytest.mark.parametrize(("first", "index"), [(0, True), (1, False)])
@@ -502,10 +474,9 @@ RAW = [bytes.fromhex(f"65a1f0c2e4b0a1b2c3d4e5f{row}") for row in range(3)]
 TENSORS = pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(12, dtype=np.float32).reshape(3, 2, 2))
 LISTS = [[1.5, 2], [3, 4]]
 DECIMALS = pa.array([[1.5, 2.25], [3, 4]], pa.list_(pa.float64())).cast(pa.list_(pa.decimal128(5, 2)))
-DECIMAL, VIEWS = pa.array([1.5, 2]).cast(pa.decimal128(5, 2)), pa.array(LISTS, pa.list_view(pa.float32()))
+DECIMAL = pa.array([1.5, 2]).cast(pa.decimal128(5, 2))
 BROKEN = [f"line\n{row}" if row % 3 == 0 else f"x{row}" for row in range(60_000)]  # some at each end of a block
 BROKEN_ROWS = [f'"{name}",{row}.5' for row, name in enumerate(BROKEN)]
-LONG = ",".join(["id", *(f"d{place}" for place in range(120_000))])  # more than a block of Arrow's
 COUNTED = pd.DataFrame({"d0": 0.5, "kind": [*"ab"] * 10, "Id": range(1, 21)})
 COUNTS = [str(row) for row in range(1, 21)]
 BY_ID = {"label_column": "kind", "id_column": "Id"}
@@ -515,15 +486,12 @@ MEANINGS = [  # a file, how it is written and read, and its ids, its labels and 
     ("a.csv", csv("d0, id, label", '1, "p, q", "x"', '2, "r", y'), {}, ["p, q", "r"], ["x", "y"], [1]),
     ("a.csv", csv("", " ,,", "id,d0,label", "p,1,x", ",,", "", "q,2"), {}, ["p", "q"], ["x", ""], [1]),
     ("a.csv", csv("id,d0,label", "p,1,x,,", "q,2,y"), {}, ["p", "q"], ["x", "y"], [1]),
-    ("a.csv", csv('id,"d\n0"', "p,1", "q,2"), {}, ["p", "q"], None, [1]),
-    ("a.csv", csv(LONG, "p," + ",".join(["0.1250000"] * 120_000)), {}, ["p"], None, 120_000 * [0.125]),
     ("a.csv", frame(COUNTED), BY_ID, COUNTS, [*"ab"] * 10, [0.5]),
     ("a.parquet", arrow(id=RAW, d0=[1, 2, 4]), {}, [name.hex() for name in RAW], None, [1]),
     ("a.parquet", arrow(id=[b"p", b"q"], label=[b"x", None], d0=[1, 2]), {}, ["p", "q"], ["x", ""], [1]),
     ("a.parquet", arrow(id=[*"pqr"], v=TENSORS), {}, [*"pqr"], None, [0, 1, 2, 3]),
     ("a.parquet", arrow(id=[*"pq"], v=DECIMALS), {}, [*"pq"], None, [1.5, 2.25]),
     ("a.parquet", arrow(id=[*"pq"], v=DECIMAL), {}, [*"pq"], None, [1.5]),
-    ("a.parquet", arrow(id=[*"pq"], v=VIEWS), {}, [*"pq"], None, [1.5, 2]),
     ("a.parquet", arrow(id=[*"pq"], v=[True, False], w=[1, 2]), {}, [*"pq"], None, [1, 1]),
     ("a.npy", labels(["x", None, 1.5]), L, [*"012"], ["x", "", "1.5"], [1, 0, 0]),
     ("a.npy", labels(COLUMN), L, [*"012"], [*"xyx"], [1, 0, 0]),
@@ -554,22 +522,8 @@ def test_no_reader_gives_arrow_a_file_of_python(files, monkeypatch):
     assert [type(source) for source in given] == [pa.OSFile] * 3
 
 
-def write_header(path, shape):
-    """Write the header of an array of this shape, and no array."""
-    with path.open("wb") as stream:
-        np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
-
-
-def damaged(path):
-    path.write_bytes(b"PAR1" + b"\xff" * 40 + (path.parent / "v.parquet").read_bytes()[44:])
-
-
 def cut(path):
     path.write_bytes((path.parent / "v.npy").read_bytes()[:200])
-
-
-def letters_that_do_not_exist(path):
-    np.save(path.with_name("bad.npy"), np.full((36, 2), 2**32 - 1, dtype=np.uint32).view("U2")[:, 0])
 
 
 FOLDER, NAMES = ": write their rows into one .parquet file, and name that", {"id": ["p", "q"]}
@@ -580,78 +534,47 @@ MISTAKES = [
     ("a.npy", array(changed(7, np.nan)), "a.npy has NaN, infinity or an empty cell in row 7 (from 0): give numbers"),
     ("a.npy", array(changed([7, 9], np.inf)), "in row 7 (from 0) and 1 other rows"),
     ("a.npy", array(X[0]), "a.npy has shape (6,): vectors need two dimensions, a row for each"),
-    ("a.npy", array(X[:0]), "a.npy has no rows"),
     ("a.npy", array(X.astype(str)), "a.npy holds values of type <U32, which are no real numbers"),
-    ("a.npy", array(X.astype(complex)), "a.npy holds values of type complex128"),
-    ("a.npy", array(X.astype(object)), "a.npy holds values of type object, which are no real"),
     ("a.npy", array(COUNTED[["d0", "Id"]].to_numpy()), "numbers its rows in column 1 (from 0), which learning"),
     *((f"a{suffix}", content(POINTER), "is a pointer of Git LFS, not") for suffix in VECTORS),
     ("a.npy", cut, "a.npy cannot be read (mmap"),
-    ("a.npy", lambda path: write_header(path, (10**20, D)), "a.npy cannot be read (Python int too large"),
-    ("a.npy", content(b"\x93NUMPY\x01\0\x03\0{(\n"), "a.npy cannot be read ("),
     ("a.npy", content("1,2"), "a.npy is no array of NumPy: save it by numpy.save"),
-    ("a.npy", content(b""), "a.npy is no array of NumPy"),
-    ("a.npy", Path.mkdir, "a.npy is a folder: name a file of vectors in it"),
     ("a.npy", lambda path: None, "there is no file of vectors a.npy: check the name"),
-    ("a.npz", content("text"), "a.npz cannot be read (it is no archive of arrays, or holds"),
     ("a.npz", lambda path: np.savez(path, X=X, y=Y), "a.npz cannot be read (it holds X, y, and no sparse matrix)"),
     ("a.pkl", content("x"), "a.pkl is a file that ends in .pkl: name a folder of images, or save"),
     ("a/b.npy", array(X), "a is a folder of .npy files: write their rows into one .npy file, and name that"),
     ("a/p=1/b.parquet", parquet(id=["p"], v=[1.0]), f"a is a folder of .parquet files{FOLDER}"),
-    ("a.parquet/b.parquet", parquet(id=["p"], v=[1.0]), f"a.parquet is a folder of .parquet files{FOLDER}"),
     ("a.parquet", content("x"), "a.parquet is no Parquet file, or damaged ("),
-    ("a.parquet", damaged, "a.parquet is no Parquet file, or damaged ("),
     ("a.parquet", parquet(**NAMES, v=[[1.0, 2.0], [1.0]]), "lengths under v: 2 numbers in row 0, 1 in row 1"),
-    ("a.parquet", parquet(**NAMES, v=[[], [1.0]]), "lengths under v: 0 numbers in row 0, 1 in row 1"),
     ("a.parquet", parquet(**NAMES, v=[[1.0], None]), "a.parquet has no vector under v in row 1 (from 0): give each"),
-    ("a.parquet", parquet(**NAMES, v=[None, [1.0]]), "a.parquet has no vector under v in row 0 (from 0)"),
-    ("a.parquet", frame(TABLE.set_index(pd.Index(Y, name="kind"))), "has the id a twice"),
     ("a.parquet", parquet(**NAMES, v=[["x"], ["y"]]), "lists of string under v: write lists of numbers"),
     ("a.parquet", parquet(**NAMES, v=TWO_LISTS, w=TWO_LISTS), "a.parquet has lists under v and w: keep"),
     ("a.parquet", parquet(**NAMES, v=["x", "y"]), "a.parquet has text under v, and no numbers: name it by --id-column"),
-    ("a.parquet", parquet(**NAMES), "a.parquet has no columns of numbers"),
     ("a.parquet", parquet(id=["p", "p"], v=TWO_LISTS), "has the id p twice, in rows 0 and 1 (from 0): give each"),
-    ("a.parquet", parquet(id=["p", None], v=TWO_LISTS), "a.parquet has no id in row 1 (from 0): give each row one"),
     ("a.parquet", arrow(id=["p", "q"], v=LISTS, label=[["x"], ["y"]]), "there is a list in column label of "),
-    ("a.parquet", arrow(id=["p"], v=LISTS[:1], label=[{"x": 1}]), "a.parquet: give each row one text or number"),
-    ("a.parquet", arrow(id=TENSORS, d0=[1, 2, 4]), "in column id of "),
     *(
         (f"{name} --label-column kind", frame(COUNTED.rename(columns={"Id": column})), f"its rows under {column}, ")
-        for column in ("Id", "index", "rownames", "row_id", "case")
+        for column in ("Id", "row_id", "case")
         for name in ("a.csv", "a.parquet")
     ),
     ("a.csv --label-column kind", frame(COUNTED[::-3]), "rows under Id, which learning would take for a dimension"),
-    ("a.csv", csv("id,d0,d1", "p,1,2", "p,3,4"), "a.csv has the id p twice, in rows 0 and 1 (from 0)"),
-    ("a.csv", csv("d0\rd1", "1"), "a.csv has 'd1' under d0, which is no number"),
     ("a.csv", csv("id,d0", "p,\u00bd"), "a.csv has '\u00bd' under d0, which is no number: correct that cell, or"),
     ("a.csv", csv("id,d0,d1", "p,1,2", "q,3,"), "a.csv has NaN, infinity or an empty cell in the row of id q: give"),
-    ("a.csv", csv("id,d0", "p,1", 'q,"2'), "a.csv, line 3 is no CSV (unexpected end of data): correct its quotation"),
     ("a.csv", content("id,d0\np,1\n\u00e4,2\n", "latin-1"), "is not written in UTF-8 (line 3) but perhaps in Latin-1"),
-    ("a.csv", content("id,d0\np,\u00bd\n", "latin-1"), "is not written in UTF-8 (line 2) but perhaps in Latin-1"),
     ("a.csv", csv("id,d0,d1", "p,1,2,3"), "a.csv, line 2 has 4 fields, the header has 3: put quotation marks around"),
     ("a.csv", csv("id,d0,d0", "p,1,2"), "a.csv has the column d0 more than once"),
-    ("a.csv", csv("id;d0;d1", "p;1;2"), "a.csv separates its columns by semicolons: export it with commas"),
-    *(("a.csv", csv(line, "1,2"), FIRST_LINE) for line in ("0.5,0.25", "3,1,2", "0,1,0", "5,5,5", "0,-1,-2", ",5,6")),
+    *(("a.csv", csv(line, "1,2"), FIRST_LINE) for line in ("0.5,0.25", "3,1,2", "0,-1,-2", ",5,6")),
     ("a.csv", csv("id,d0,d1"), "a.csv has no rows"),
-    ("a.csv", content(b""), "a.csv is empty"),
-    ("a.csv", content("id,d0\np,1", "utf-16"), "a.csv holds zero bytes, so it is UTF-16"),
     ("v.npy", None, "v.npy has no labels: give labels or triplets by id in a file, by --labels or"),
     ("v.npy --label-column kind", None, "v.npy has rows and no columns by name, so none named kind"),
     ("v.csv --id-column no", None, "v.csv has no column no of ids: it has d0, d1, d2"),
-    ("v.npy --labels judged.csv", None, "judged.csv lacks the column id: it needs id, label, and has query"),
     ("v.npy --labels labels.csv", None, "where ids are row numbers from 0; and 35 more): save one label for each row"),
-    ("v.npy --labels v.npy", None, "v.npy of shape (36, 6) are not one for each of 36 rows of v.npy"),
-    ("v.npy --labels bad.npy", letters_that_do_not_exist, "bad.npy cannot be read (its text has letters that do"),
     ("v.npy --labels wide.parquet", None, "wide.parquet is no table of labels, which ends in .csv: export it as CSV"),
-    ("v.npy --triplets y.npy", None, "y.npy is no table of triplets, which ends in .csv: export it as CSV"),
-    ("v.npy --labels a", lambda path: path.with_name("a").mkdir(), "a is a folder: name a table of labels in it"),
     ("v.npy --triplets judged.csv", None, "holds no triplet of three ids of v.npy (x0: it has no row in v.npy"),
     ("v.npy --labels y.npy --representation hog", None, "v.npy holds vectors, and images are described by hog: name a"),
     ("v.npy --labels y.npy --words 9", None, "--words is for images, and v.npy holds vectors: leave it out"),
     ("photos --id-column id", Path.mkdir, "photos is no file of vectors, so it has no columns"),
     ("a.npy --labels l.npy", labels([Runs()] * 3), OBJECTS),
-    ("a.npy --labels l.npy", labels([np.zeros(1), "x", "y"]), OBJECTS),
-    ("a.npy --labels l.npy", labels([[], {}, "x"]), "there is a list in l.npy: give each row one text or number"),
 ]
 
 
@@ -671,12 +594,8 @@ ASKED_WRONGLY = [
     ("rank v.lookalike 3 --gallery photos", "photos is no file of vectors of 6 dimensions: name one that ends in .npy"),
     ("rank v.lookalike 3 --gallery v.npz", "v.npz is sparse, and the model compares dense vectors: save it as .npy"),
     ("rank v.lookalike 3 --gallery w.npy", "w.npy has 4 dimensions, and the model compares vectors of 6: give"),
-    ("rank v.lookalike w.npy --gallery v.npy", "w.npy has 4 dimensions, and the model compares vectors of 6: give"),
     ("rank v.lookalike 3 --gallery v.npy --html p.html", "a page shows images, and v.lookalike ranks vectors"),
-    ("evaluate v.lookalike w.npy --labels y.npy", "w.npy has 4 dimensions, and the model compares vectors of 6"),
-    ("evaluate v.lookalike photos", "photos is no file of vectors of 6 dimensions"),
     ("evaluate m.lookalike v.npy --labels y.npy", "v.npy holds vectors, and images are described by color: name a"),
-    ("features photos --output f.npy --representation v.lookalike", "photos is no file of vectors of 6 dimensions"),
     (
         "features v.npy --output f.npz --representation v.lookalike",
         "vectors of vectors are dense: name a file that ends",

@@ -220,9 +220,7 @@ def test_an_npz_that_would_fill_the_memory_hangs_or_is_damaged_is_one_sentence(t
     files.write_npz({"zeros": np.zeros(10**6)}, path)
     whole = path.read_bytes()
     assert len(whole) < 10_000
-    entry = whole.index(b"PK\x01\x02")
-    later, encrypted = (whole[: entry + at] + b"\xff" + whole[entry + at + 1 :] for at in (6, 8))
-    for content in (whole[:-30], whole[: len(whole) // 2], b"", b"PK\x03\x04", later, encrypted):
+    for content in (whole[:-30], whole[: len(whole) // 2], b"", b"PK\x03\x04"):
         path.write_bytes(content)
         with pytest.raises(LookalikeError, match=r"arrays\.npz cannot be read \(.*\): what now"):
             read_npz(path)
@@ -241,11 +239,3 @@ def test_an_npz_that_would_fill_the_memory_hangs_or_is_damaged_is_one_sentence(t
 def read_npz(path, largest=None):
     with files.reading_npz(path, "what now", largest) as arrays:
         return list(dict(arrays))
-
-
-def test_json_and_arrays_come_back(tmp_path):
-    files.write_json({"b": 1, "a": "é"}, tmp_path / "value.json")
-    assert (tmp_path / "value.json").read_text(encoding="utf-8").startswith('{\n  "a": "é"')
-    assert files.read_json(tmp_path / "value.json") == {"a": "é", "b": 1}
-    files.write_array(np.arange(4.0), tmp_path / "deep" / "array.npy")
-    np.testing.assert_array_equal(np.load(tmp_path / "deep" / "array.npy"), np.arange(4.0))

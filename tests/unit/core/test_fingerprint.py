@@ -72,11 +72,8 @@ def test_what_was_read_is_kept_by_content_alone(tmp_path):
         os.utime(root / "a.py", ns=(1, 1))
     first, second, third = (fingerprint("a.py", package=root) for root in roots)
     assert first == third != second
-    kept = sorted((tmp_path / ".snakemake" / "code").iterdir())
+    kept = list((tmp_path / ".snakemake" / "code").iterdir())
     assert len(kept) == 2
     for path in kept:
-        path.write_text("kept")
-    assert fingerprint("a.py", package=package(tmp_path / "four", a="x = 1\n")) != first, "it is not read again"
-    kept[0].write_text("")
-    kept[1].write_text("")
-    assert fingerprint("a.py", package=package(tmp_path / "five", a="x = 1\n")) == first, "a broken one is"
+        path.write_text("")
+    assert fingerprint("a.py", package=package(tmp_path / "four", a="x = 1\n")) == first, "a broken one is read again"

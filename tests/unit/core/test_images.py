@@ -149,37 +149,23 @@ IN_PLANES = np.ascontiguousarray(np.moveaxis(WIDE, 2, 0))
 WITH_ALPHA = np.stack([GREY, np.full_like(GREY, 255)], -1)
 TIFFS = {
     "8 bits, planes": ((IN_PLANES // 257).astype(np.uint8), PLANES, COLOURS),
-    "8 bits, tiled planes": ((IN_PLANES // 257).astype(np.uint8), PLANES | {"tile": (16, 16)}, COLOURS),
     "8 bits, white is 0": (255 - GREY, WHITE_IS_0, GREY),
     "8 bits, grey and alpha": (WITH_ALPHA, GREY_AND_ALPHA, GREY),
     "16 bits": (WIDE, {"photometric": "rgb"}, COLOURS),
     "16 bits, tiles": (WIDE, {"photometric": "rgb", "tile": (16, 16)}, COLOURS),
     "16 bits, packed planes": (IN_PLANES, PLANES | {"compression": "zlib"}, COLOURS),
     "16 bits, grey": (WIDE[..., 0], {}, GREY),
-    "16 bits, black": (0 * WIDE[..., 0], {}, 0 * GREY),
     "16 bits, planes": (IN_PLANES, PLANES, "16-bit pixels in planes"),
-    "16 bits, tiled planes": (IN_PLANES, PLANES | {"tile": (16, 16)}, "16-bit pixels in planes"),
     "16 bits, white is 0": (WIDE[..., 0], WHITE_IS_0, "16-bit pixels whose white is 0"),
-    "16 bits, packed, white is 0": (WIDE[..., 0], WHITE_IS_0 | {"compression": "zlib"}, "whose white is 0"),
     "16 bits, grey and alpha": (WITH_ALPHA.astype(np.uint16), GREY_AND_ALPHA, "16-bit pixels of grey and alpha"),
-    "8 bits, planes of grey and alpha": (
-        np.moveaxis(WITH_ALPHA, 2, 0),
-        PLANES | GREY_AND_ALPHA,
-        "8-bit pixels in planes",
-    ),
     "10 bits in 16": (COLOURS.astype(np.uint16) * 4, {"photometric": "rgb"}, "nearly black, as those of 10 or 12 bits"),
     "12 bits in 16, grey": (GREY.astype(np.uint16) * 16, {}, "nearly black, as those of 10 or 12 bits"),
     "13 bands": (np.repeat(WITH_ALPHA[..., :1], 13, axis=2), {"photometric": "minisblack"}, "13 bands"),
-    "13 bands, planes": (np.repeat(GREY[None], 13, axis=0), PLANES | {"photometric": "minisblack"}, "13 bands"),
     **{
-        f"{kind.__name__} {name}": (pixels.astype(kind), {"photometric": colour}, words)
-        for kind, words in (
-            *((kind, "float pixels") for kind in (np.float16, np.float32, np.float64)),
-            *((np.int8, "signed pixels"), (np.int16, "signed pixels")),
-            *((np.uint32, "32-bit pixels"), (np.uint64, "64-bit pixels"), (np.complex64, "complex pixels")),
-        )
-        for name, pixels, colour in (("grey", GREY / 9, "minisblack"), ("colours", COLOURS / 9, "rgb"))
+        f"{kind.__name__} colours": ((COLOURS / 9).astype(kind), {"photometric": "rgb"}, words)
+        for kind, words in ((np.float16, "float pixels"), (np.int16, "signed pixels"), (np.uint32, "32-bit pixels"))
     },
+    "float32 grey": ((GREY / 9).astype(np.float32), {"photometric": "minisblack"}, "float pixels"),
 }
 
 

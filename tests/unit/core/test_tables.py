@@ -66,38 +66,6 @@ def test_whole_numbers_are_those_of_their_type_in_plain_digits():
             whole_numbers(cells.assign(label=["1", cell]), {"label": "int64"}, "t.csv")
 
 
-def test_rules_refuse_the_first_row_or_leave_rows_out_under_the_first_that_they_break():
-    rows = {2: "1 1 a 0", 3: "x 2 a 0", 4: " 3 b 0", 6: "1 1 b 0", 7: "4 4 a 0", 8: "4 9 a 4", 9: "5 1e1 a 0"}
-    rows |= {11: "7 5 b 7", 12: "6 5 a 9"}
-    table = pd.DataFrame([row.split(" ") for row in rows.values()], columns=["a", "b", "c", "d"], index=[*rows])
-    rules = [
-        tables.filled("is empty", "a", "b"),
-        tables.whole("a", "int8"),
-        tables.once("is there again", "a", "b"),
-        tables.one_of("has {c!r}", ["a"], "c"),
-        tables.differing("has {a} twice", "a", "b", "d"),
-        tables.within("has the number {b}", "b", 0, 9),
-        tables.same("has {a}, not {d}", "a", "d"),
-    ]
-    kept, broken = tables.sort_out(table, rules)
-    assert kept.empty
-    assert [found.index.tolist() for _, found in broken] == [[4], [3], [6], [11], [2, 7, 8], [9], [12]]
-    kept, _ = tables.sort_out(table, [*rules[:4], tables.differing("has {a} twice", "a", "b"), *rules[5:]])
-    assert kept.index.tolist() == [8]
-    sentences = {
-        (6, 7): "t.csv, line 9 has the number 1e1",
-        (8, 4): "t.csv, line 12 has 6, not 9",
-        (4,): "t.csv, line 7 has 4 twice",
-    }
-    for places, sentence in sentences.items():
-        with pytest.raises(LookalikeError, match=f"^{re.escape(sentence)}$"):
-            tables.refuse(table.iloc[[*places]], rules, "t.csv")
-    with pytest.raises(LookalikeError, match=r"^is empty$"):
-        tables.refuse(table[2:], rules)
-    tables.refuse(kept, rules[:4], "t.csv")
-    tables.refuse(table[:0], rules, "t.csv")
-
-
 @pytest.mark.parametrize(("values", "kind"), GAPS, ids=str)
 def test_a_missing_label_is_no_class_in_any_type(values, kind):
     labels = pd.Series(values, dtype=kind)

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -167,15 +166,6 @@ def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys):
     assert not re.search("FAILED|failed|Exception", said(display))
     say_interrupted(caught.type, caught.value, caught.tb)
     assert capsys.readouterr().err == "Interrupted: what is done is kept, and the same command goes on.\n"
-
-
-def test_a_log_that_cannot_be_written_is_said_once(display):
-    for _ in range(2):
-        try:
-            Path("/proc/nope").touch()
-        except OSError:
-            display.lose_log(None)
-    assert said(display).count("all.log cannot be written ([Errno 2] No such file or directory") == 1
 
 
 def test_an_error_before_anything_runs_is_said_and_nothing_to_do_too(display, capsys):

@@ -16,7 +16,6 @@ def make_tar(path, *members, mode="w"):
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(path, mode) as archive:
         for info, content in members:
-            archive.format = tarfile.GNU_FORMAT if info.size < 0 else tarfile.PAX_FORMAT
             has_content = len(content) == info.size
             archive.addfile(info, io.BytesIO(content) if has_content else None)
     return path

@@ -266,6 +266,7 @@ def test_training_never_holds_an_evaluation_image(tmp_path):
     relevance = """Image1,Image2,Relevance
         cat/0.jpg, cat/1.jpg, 0.5
         cat/1.jpg, cat/0.jpg, 0.75
+        cat/3.jpg, cat/4.jpg, 0
         CAT\\2.JPG, training/cat/3.jpg, 0.25
         cat/again.jpg, cat/2.jpg, 0.1
         dog/0.jpg, dog/1.jpg, 1

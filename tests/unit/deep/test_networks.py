@@ -232,12 +232,10 @@ def test_filters_are_the_first_weights_of_every_path_as_pictures():
         assert list(first_layer_filters(alone)) == ["convnet"]
 
 
-LAYERS = [{"stride": 0}, {"kernel": 10**6}, {"padding": -9}, {"groups": 5}, {"kernel": 90}, {"channels": 10**7}]
-LAYERS += [{"channels": 60_000}, {"pool_stride": 0}]
-CONFIGURATIONS = [{"convolutions": [FIRST | wrong]} for wrong in LAYERS]
-CONFIGURATIONS += [{"input_size": size} for size in (0, 1024, 10**9)] + [{"embedding_width": 12_000_000}]
-CONFIGURATIONS += [{"fully_connected": [128, 60_000]}, {"fully_connected": []}, {"keep_probability": np.nan}]
-CONFIGURATIONS += [{"low_resolution": [{"every": 0}]}, {"low_resolution": [{"every": 1, "channels": 60_000}]}]
+CONFIGURATIONS = [
+    {"convolutions": [FIRST | wrong]} for wrong in ({"stride": 0}, {"kernel": 10**6}, {"channels": 10**7})
+]
+CONFIGURATIONS += [{"input_size": 10**9}, {"fully_connected": [128, 60_000]}, {"low_resolution": [{"every": 0}]}]
 
 
 @pytest.fixture
@@ -269,18 +267,13 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
     [
         ({"format_version": 3}, "format version 3, and this lookalike reads 2"),
         ({"format": "other"}, "not a lookalike network but a 'other'"),
-        ({"configuration": {"name": "x"}}, "do not fit"),
         ({"configuration": asdict(replace(SMALL, multiscale=False))}, "do not fit"),
-        ({"n_classes": 9}, "do not fit"),
         ({"linear.bias": np.zeros(3, np.float32)}, "do not fit"),
         *(({"configuration": asdict(SMALL) | changes}, "do not fit") for changes in CONFIGURATIONS),
         ({"n_classes": 10**12}, "do not fit"),
-        ({"n_classes": -1}, "do not fit"),
         ({"input.deviation": np.zeros((), np.float32)}, "do not fit"),
-        ({"linear.bias": np.zeros(64)}, "do not fit"),
         ({"linear.bias": np.full(64, np.inf, np.float32)}, r"holds NaN or infinity in linear\.bias"),
-        *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, 2.5, np.nan, "far")],
-        ({"about": [1]}, "a shift of None"),
+        *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, "far")],
     ],
 )
 def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved, values, message):

@@ -170,12 +170,8 @@ def test_a_checkpoint_that_is_damaged_or_cannot_be_written(tmp_path, monkeypatch
             checkpoint.save(state)
     assert file.read_bytes() == whole  # the old one stays
     assert list(tmp_path.iterdir()) == [file]
-    contents = [whole[:-200], b"not a checkpoint", b"\x80\x02."]  # an IndexError of torch
-    # a path is a class, which is not loaded
-    for made_by, kept in (({}, Path("/")), (3, {}), (3, state), ({}, {}), ({}, 3), ({}, {"step": "3"})):
-        torch.save({"made_by": made_by, "state": kept}, file)
-        contents.append(file.read_bytes())
-    for content in contents:
+    torch.save({"made_by": {}, "state": Path("/")}, file)  # a path is a class, which is not loaded
+    for content in (file.read_bytes(), whole[:-200], b"not a checkpoint"):
         file.write_bytes(content)
         with pytest.raises(LookalikeError, match="remove that file to start again"):
             checkpoint.resume()
@@ -257,13 +253,9 @@ def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():
     [
         ({"labels": np.zeros(N, int)}, "at least two"),
         ({"validation_rows": np.flatnonzero(LABELS == 2)}, "none of the 12 held-out images"),
-        ({"labels": np.zeros(3, int)}, "one whole number for each"),
         ({"rows": np.arange(10), "validation_rows": np.arange(5)}, "both learned from and held out"),
-        ({"rows": [N]}, "numbers from 0 to"),
-        ({"labels": np.where(np.arange(N) == 3, -1, LABELS), "rows": [3, 4]}, "no label"),
         ({"settings": Pretraining(n_steps=40, learning_rate=1e9)}, "make learning_rate smaller"),
         ({"device": "gpu"}, "cannot be used"),
-        ({"device": "cuda:77"}, "cannot be used"),
     ],
 )
 def test_impossible_pretraining_is_refused(arguments, match):

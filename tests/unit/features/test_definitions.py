@@ -10,7 +10,6 @@ from sklearn.mixture import GaussianMixture
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma
-from lookalike.features import texton
 from lookalike.features.color_histogram import A_RANGE, B_RANGE, ColorHistogram, lab_pixels
 from lookalike.features.dense_sift import patch_contrast, patch_grid, textured
 from lookalike.features.fisher_vector import FisherVector, Mixture, fisher_gradients
@@ -167,13 +166,6 @@ def test_a_vector_is_the_largest_soft_share_of_each_texton_in_each_cell(n_levels
         levels.append(cells.ravel() * 0.5 ** (n_levels - max(level, 1)))
     expected = np.concatenate(levels)
     np.testing.assert_allclose(describer.describe(image), expected / expected.sum(), atol=1e-6)
-
-
-def test_at_most_so_many_pixels_are_clustered(monkeypatch):
-    seen = []
-    monkeypatch.setattr(texton, "learn_codebook", lambda pixels, n, *_, **__: seen.append(pixels) or pixels[:n].copy())
-    TextonPyramid(n_textons=4, n_learning_pixels=70, pixels_per_image=30).fit([texture(s) for s in range(4)], 0)
-    assert seen[0].shape == (70, texton.N_RESPONSES)
 
 
 IMAGE = noise(0, 128, 128)

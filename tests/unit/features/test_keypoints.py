@@ -23,13 +23,6 @@ def blobs(places, width=200, height=120, sigma=4.0):
     return np.repeat(grey.round().astype(np.uint8)[:, :, None], 3, axis=2)
 
 
-def test_keypoints_lie_on_the_spots_in_x_and_y():
-    places = [(40.0, 30.0), (120.3, 80.6), (160.0, 25.5)]
-    found = kp.extract_keypoints(blobs(places))
-    strongest = found.positions[found.sizes > 6]
-    assert all(np.abs(strongest - place).max(axis=1).min() < 0.3 for place in places)
-
-
 @pytest.mark.parametrize(("height", "max_side"), [(480, 300), (150, 300)])
 def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(height, max_side):
     """At a height of 150, rounding makes the factors of width and height differ."""

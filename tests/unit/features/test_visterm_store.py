@@ -7,7 +7,7 @@ from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.features import visterm_store
-from lookalike.features.visterm_store import VistermStore, word_type, write_arrays
+from lookalike.features.visterm_store import VistermStore, word_type
 
 N_WORDS = 50
 
@@ -74,27 +74,3 @@ def test_a_write_that_fails_leaves_no_store_and_another_replaces_it_with_the_sam
     files = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "st"]
     assert files[0] == files[1]
     assert set(files[0]) == set(visterm_store.FILES)
-
-
-@pytest.mark.parametrize("n_images", [4, 4000])
-def test_a_missing_or_damaged_file_is_named(tmp_path, n_images):
-    """Both small files, which are read, and large ones, which are mapped."""
-    write_store(tmp_path, counts_of(n_images))
-    for name in visterm_store.FILES:
-        path = tmp_path / name
-        whole = path.read_bytes()
-        for damaged in (*(whole[: int(share * len(whole))] for share in (0, 0.6, 0.999)), b"PK\x03\x04 no" * 900, None):
-            path.unlink() if damaged is None else path.write_bytes(damaged)
-            with pytest.raises(LookalikeError, match=name):
-                VistermStore(tmp_path, N_WORDS)
-        path.write_bytes(whole)
-
-
-def test_files_that_do_not_belong_together_are_refused(tmp_path):
-    words, counts = np.zeros(4, np.uint16), np.ones(4, np.uint8)
-    pairs = ((words[:3], counts), (words, counts[:3]), (counts, counts), (words, words))
-    misfits = [([0, 3, 2, 4], words, counts), ([1, 4], words, counts), *(([0, 4], *pair) for pair in pairs)]
-    for indptr, *others in misfits:
-        write_arrays(tmp_path, np.array(indptr), *others)
-        with pytest.raises(LookalikeError, match="do not belong together"):
-            VistermStore(tmp_path, N_WORDS)

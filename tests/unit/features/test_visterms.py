@@ -162,15 +162,6 @@ def test_descriptors_are_shares_of_edges_and_of_colours():
     np.testing.assert_allclose(normalise(halved)[:, 59:].sum(axis=1), 1, rtol=1e-6)
 
 
-def test_after_warm_up_nothing_is_compiled():
-    cb.warm_up()
-    kernels = (descriptors.count_level, cb.settle_nearest)
-    before = [len(kernel.signatures) for kernel in kernels]
-    counts = descriptors.describe(noise(0, 300, 200), PALETTE)
-    cb.assign(normalise(counts), normalise(counts[:3]))
-    assert [len(kernel.signatures) for kernel in kernels] == before
-
-
 IMAGES = {number: block_counts(size, seed=number) for number, size in enumerate([5, 0, 12, 7, 1, 20])}
 SPLITS = [[[0, 1, 2, 3, 4, 5]], [[0, 1], [2, 3, 4], [], [5]], [[5, 3], [4, 0, 2, 1]]]
 """The same images in one file and in several."""
@@ -203,22 +194,6 @@ def test_samples_and_counts_do_not_depend_on_the_files(tmp_path):
             np.testing.assert_array_equal(counts[[image]].toarray()[0], np.bincount(words, minlength=8))
         assert counts[[6, 7, 8]].nnz == 0
     np.testing.assert_array_equal(samples[1:], [samples[0]] * 2)
-
-
-@pytest.mark.parametrize(
-    ("split", "call", "sentence"),
-    [
-        (SPLITS[0], lambda paths: cb.sample_descriptors(paths, [1, 99], 9, np.random.default_rng(0)), "no block to"),
-        ([*SPLITS[0], [5]], lambda paths: cb.count_visterms(paths, WORDS, 6), "twice or one that is in another"),
-        (SPLITS[0], lambda paths: cb.count_visterms(paths, WORDS, 5), "not in the manifest"),
-    ],
-)
-def test_what_cannot_be_is_a_users_mistake(tmp_path, split, call, sentence):
-    with pytest.raises(LookalikeError, match=sentence):
-        call(write_blocks(tmp_path, IMAGES, split))
-
-
-WORDS = normalise(block_counts(4))
 
 
 def test_a_codebook_uses_every_descriptor_and_its_seed_and_lowers_the_distortion():

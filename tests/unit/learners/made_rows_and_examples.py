@@ -46,13 +46,12 @@ def noisy_classes(n=24, d=5, n_classes=3, seed=0):
     return X, y
 
 
-def few_values(data, examples):
-    """Draw rows of few values, often equal, zero or cancelling, and pairs (with 0 or 1) or triplets of them."""
+def few_values(data):
+    """Draw rows of few values, often equal, zero or cancelling, and triplets of them."""
     n, d = data.draw(st.integers(2, 6)), data.draw(st.integers(1, 8))
     X = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 2.0]), min_size=n * d, max_size=n * d)))
     row = st.integers(0, n - 1)
-    example = st.tuples(row, row, row if examples == "triplets" else st.integers(0, 1))
-    return X.reshape(n, d), np.array(data.draw(st.lists(example, min_size=1, max_size=30)))
+    return X.reshape(n, d), np.array(data.draw(st.lists(st.tuples(row, row, row), min_size=1, max_size=30)))
 
 
 def assert_drawn_from(drawn, probability):

@@ -175,15 +175,6 @@ def test_mmc_leaves_directions_in_which_no_class_varies():
     np.testing.assert_allclose(MMC(15).fit(1000 * X, y).M_, MMC(15).fit(X, y).M_, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("width", [1e-3, 0.4, 1.0])
-def test_a_rounded_hinge_is_below_the_hinge_by_half_its_width_at_most(width):
-    for slack in np.linspace(-1, 2, 61):
-        value, slope = lmnn_factor.rounded_hinge(slack, width)
-        assert 0 <= max(0.0, slack) - value <= width / 2 + 1e-15
-        ahead, behind = (lmnn_factor.rounded_hinge(slack + sign * 1e-7, width)[0] for sign in (1, -1))
-        assert slope == pytest.approx((ahead - behind) / 2e-7, abs=1e-3)
-
-
 def test_impostors_that_the_active_set_left_out_are_found(monkeypatch):
     X, y = noisy_classes(40, 6, 4)
     fit = partial(LMNN, max_iter=2000, tol=1e-9)

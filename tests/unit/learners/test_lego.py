@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from made_rows_and_examples import few_values, sparse_rows
+from made_rows_and_examples import sparse_rows
 from scipy.spatial.distance import pdist
 
 from lookalike.learners import LEGO, PairSampler
@@ -43,15 +41,6 @@ def test_the_same_pairs_give_the_matrix_of_a_dense_recursion(n, d, relative, eta
     assert 5 * BLOCK < updates == model.n_updates_
     np.testing.assert_allclose(model.M_, expected, atol=1e-8 * np.abs(expected).max())
     np.testing.assert_array_equal(model.M_, model.M_.T)
-
-
-@settings(deadline=None, max_examples=30)
-@given(data=st.data())
-def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data):
-    X, pairs = few_values(data, "pairs")
-    model = LEGO(0.3, relative=False, random_state=0).fit_pairs(X, pairs[:, :2], pairs[:, 2])
-    expected, _ = dense_recursion(model, X, pairs)
-    np.testing.assert_allclose(model.M_, expected, atol=1e-9 * np.abs(expected).max())
 
 
 @shapes

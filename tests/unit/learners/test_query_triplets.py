@@ -145,14 +145,10 @@ PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
     ("log", "options", "message"),
     [
         (ALONE, {}, "no image has a relevant other image: lower theta"),
-        (ALONE, {"relevance": "co_clicks", "share": 0.5}, "no image has a relevant other image"),
         (PAIRS, {"theta": float(PAIRS.joint(0, 1))}, "lower theta"),  # above it, not at it
         (PAIRS.of_images([]), {}, "give a log with more queries"),
-        (PAIRS, {"theta": -1e-12}, "theta must be"),
-        (PAIRS, {"relevance": "clicks"}, "joint, co_clicks"),
         *((PAIRS, {"relevance": "co_clicks", "share": share}, "cut by share") for share in (None, 0.0, 1.5, np.nan)),
         (PAIRS, {"relevance": "co_clicks", "share": 0.5, "theta": 0.1}, "not by theta"),
-        (PAIRS, {"share": 0.5}, "co_clicks"),
         (PAIRS, {"triplets_per_query": 0}, "triplets_per_query must be at least 1, not 0"),
     ],
 )

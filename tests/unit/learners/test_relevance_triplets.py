@@ -129,11 +129,7 @@ FLAT = RelevanceData.from_labels(range(4), ["a", "a", "b", "b"])
         (graded(), {"margin": 2.0}, "lower the margin"),
         (RelevanceData.from_labels([], []), {}, "with pairs"),
         (graded(), {"capacity": 2}, "raise capacity"),
-        (graded(), {"capacity": 0}, "capacity must be"),
         (graded(), {"out_of_class": 1.2}, "share"),
-        (graded(), {"positive_threshold": 0.0}, "above 0"),
-        (graded(), {"margin": -0.1}, "not negative"),
-        (graded(), {"tries": 0}, "tries"),
     ],
 )
 def test_what_cannot_be_drawn_is_said_at_once(data, arguments, message):

@@ -12,7 +12,6 @@ from lookalike.learners import PairSampler, TripletSampler
 from lookalike.learners.pairs import check_pairs
 from lookalike.learners.query_triplets import QueryTripletSampler
 from lookalike.learners.relevance_triplets import RelevanceTripletSampler
-from lookalike.learners.triplets import check_triplets
 
 
 def from_labels(random_state, sampler=TripletSampler):
@@ -71,14 +70,6 @@ def test_the_distribution_is_uniform(sampler):
         else:
             probability[query] = np.outer(positives / positives.sum(), negatives / negatives.sum()) / 8
     assert_drawn_from(sampler(y, 7).draw(200_000), probability)
-
-
-def test_given_rows_become_contiguous_row_numbers():
-    checked = check_pairs(np.array([[0, 2], [1, 1]], dtype=np.uint8, order="F"), [1.0, False], range(3))
-    assert (checked.tolist(), checked.dtype, checked.flags.c_contiguous) == ([[0, 2, 1], [1, 1, 0]], np.int32, True)
-    assert (
-        check_pairs(np.empty((0, 2)), [], range(3)).shape == check_triplets(np.empty((0, 3)), range(5)).shape == (0, 3)
-    )
 
 
 @pytest.mark.parametrize(
