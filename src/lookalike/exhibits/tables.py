@@ -189,7 +189,8 @@ def differences_below(declared: Declared, layout: Layout, study: Study) -> Table
                 rows = study.contrasts.intervals(setting, metric, first, method)
                 for row in rows if rows and rows[0].n else ():
                     about = f"{metric}, {row.interval}"
-                    heads[about] = f"{name} [95%, over {row.interval}]"
+                    over = "" if "over" in row.interval else "over "
+                    heads[about] = f"{name} [95%, {over}{row.interval}]"
                     record[about] = gap([row], has_unit=False)
                     if not math.isnan(row.p):
                         heads[f"{about}, p"], record[f"{about}, p"] = "p", p_value(row.p)
