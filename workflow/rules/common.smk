@@ -418,7 +418,7 @@ def takes(dataset, what=";"):
     cores = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
     finished = {str(record) for record in Path(f"logs/{dataset}").rglob(f"*{SUFFIX}")}
     cost = study_cost(KEPT, dataset, cores, lambda job: f"logs/{dataset}/{job}{SUFFIX}" in finished)
-    if cost is None or was_drawn(dataset):
+    if cost is None or not cost.seconds or was_drawn(dataset):
         return ""
     words = "at least" if cost.is_least else "about"
     alone = " without an accelerator" if dataset in FINEGRAINED else ""

@@ -34,7 +34,7 @@ _CHUNK = 1 << 20
 _TIMEOUT = 30.0  # seconds without an answer
 _LONGEST_PAUSE = 60.0  # seconds between two attempts
 
-_DAMAGES = (tarfile.TarError, EOFError, BadGzipFile, zlib.error, LZMAError)
+_DAMAGES = (tarfile.TarError, EOFError, BadGzipFile, zlib.error, LZMAError, ValueError, LookupError)
 """What reading a damaged archive raises."""
 _CAUSES = {
     "NameResolution": "its host name cannot be resolved (no network?)",

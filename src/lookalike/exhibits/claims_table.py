@@ -31,7 +31,8 @@ COLUMNS = (
 )
 """Columns of results/claims.csv, all of them text.
 
-``primary`` is "yes" in the one row that decides a primary claim, and ``seen`` what had been seen of it before.
+``primary`` is "yes" in the one row that decides a primary claim (in the table of one run, of every claim that some run
+decides), and ``seen`` what had been seen of it before.
 ``title`` and ``data`` say on which data it was tested, and over how many repeats; ``tried`` and ``untried`` name parts
 of a study. ``p`` says how sure a verdict is by itself, ``p_adjusted`` among the primary claims of its paper.
 ``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the differences

@@ -1,7 +1,7 @@
 """Contrasts: what a study's numbers say of one method, or of one beside another, each a row with its interval.
 
-The job that gathers a study's numbers makes them, once. Claims, margins, the tables of comparisons and all pages are
-views of these rows.
+The job that gathers a study's numbers makes them, once. Claims, the tables of comparisons and all pages are views of
+these rows.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Limits:
                 yield limit
 
     def notes(self, methods: Mapping[str, str], parts: Mapping[str, str]) -> list[str]:
-        """Say in how many fits of which methods on which parts, both with their titles, a limit ended them."""
+        """Say how many fits each limit ended, by method and part, which are given with their titles."""
         found: dict[str, list[str]] = {}
         for (limit, (head, words)), (part, where), (method, name) in product(
             SAID.items(), parts.items(), methods.items()

@@ -157,7 +157,7 @@ class Study(Section):
         return [f"{shard:03d}" for shard in range(self.data_set.shards)]
 
     def painted_shards(self) -> list[str]:
-        """Return the marks that all images are drawn; none where they are not made by code."""
+        """Return the marks that all images are painted; none where they are not made by code."""
         shards = self.shards() if self.data_set.kind in SYNTHETIC_KINDS else ()
         return [f"{self.folder}/painted/{shard}.json" for shard in shards]
 

@@ -99,7 +99,8 @@ def gap(rows: Sequence[Contrast], *, has_unit: bool = True) -> str:
 
 def _widest(rows: Sequence[Contrast]) -> tuple[Contrast, float, float]:
     """Return a contrast with the ends of the widest of its intervals."""
-    return rows[0], min(row.low for row in rows), max(row.high for row in rows)
+    ends = [(row.low, row.high) for row in rows if not math.isnan(row.low + row.high)] or [(math.nan, math.nan)]
+    return rows[0], min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def _is_known(low: float, high: float) -> bool:
@@ -186,6 +187,8 @@ def differences(verdict: Verdict, study: Study) -> list[dict[str, Any]]:
         rows = list(group)
         # of precision at k the first is the average over k
         row, low, high = _widest(rows[:1] if key[1] == "p@k" else rows)
+        # a limit of ours leaves it open
+        so_far = " so far" if math.isinf(low) or math.isinf(high) else ""
         if row.second and not math.isnan(row.mean):
             numbers = {"mean": row.mean, "low": low, "high": high, "printed": row.printed}
             found.append(
@@ -193,7 +196,7 @@ def differences(verdict: Verdict, study: Study) -> list[dict[str, Any]]:
                     "key": key,
                     "setting": study.part_title(row.setting) if row.setting else "",
                     "names": f"{study.title_of(row.first)} − {study.title_of(row.second)}, {metric_words(row.metric)}",
-                    "here": gap([replace(row, low=low, high=high)], has_unit=False),
+                    "here": f"{gap([replace(row, low=low, high=high)], has_unit=False)}{so_far}",
                     "paper": NO_NUMBER if math.isnan(row.printed) else f"{'+' * (row.printed > 0)}{_printed(row)}",
                     "unit": row.unit,
                     **{name: value if math.isfinite(value) else None for name, value in numbers.items()},

@@ -105,7 +105,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
         size="" if drawn is None else study.size,
-        undecided=study.undecided if isinstance(drawn, Table) else "",
+        undecided=study.undecided if isinstance(drawn, Table) and drawn.compared else "",
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar

@@ -44,7 +44,8 @@ def claims_of(results: Results) -> list[Claim]:
                 "verdict": Outcome(row["verdict"]),
                 "scope": words.scope_words(row["verdict"], row["tried"], row["untried"]),
                 "further": json.loads(row["further"]),
-                "differences": json.loads(row["rows"]),
+                # an older run kept the names of its differences alone
+                "differences": [entry for entry in json.loads(row["rows"]) if isinstance(entry, dict)],
                 "facts": [
                     (term, p_value(float(row[column])) if column in ("p", "p_adjusted") else row[column])
                     for column, term in FURTHER.items()

@@ -32,7 +32,7 @@ def synthetic_words(results: Results) -> str:
 
 
 def differences(claims: Iterable[Claim]) -> list[dict[str, Any]]:
-    """Return the difference in points that decided each primary claim, once: a paper and its draft share ours."""
+    """Return the first difference in points behind each primary claim, once: a paper and its draft share ours."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for claim in claims:
         for row in claim["differences"][:1] if claim["primary"] else ():
@@ -47,7 +47,7 @@ def place_of(claim: Claim, row: dict[str, Any]) -> str:
 
 
 def forest(claims: Iterable[Claim]) -> str:
-    """Draw the differences that decided primary claims, ours with their intervals beside the paper's: an address."""
+    """Draw the first difference behind each primary claim, ours with their intervals beside the paper's: an address."""
     rows = differences(claims)
     if not rows:
         return ""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.words import NAMED
 from lookalike.report.ledger import numbers_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Dataset
@@ -52,5 +53,6 @@ def differences_of(claims: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
         place = f"{PAPERS[claim['paper']].short}, {claim['place']}"
         for row in json.loads(claim["rows"]):
             about = {"place": place, "names": ": ".join(filter(None, (row["setting"], row["names"])))}
-            found.setdefault(tuple(row["key"]), about | {name: row[name] for name in ("here", "paper")})
+            unit = "" if row["unit"] == "points" else NAMED.get(row["unit"], "")
+            found.setdefault(tuple(row["key"]), about | {"here": f"{row['here']}{unit}", "paper": row["paper"]})
     return list(found.values())

@@ -34,8 +34,8 @@ def readme_numbers(results: Results, origin: str) -> str:
     heads = ("The paper says", "Run here on", "Here", "Paper", "")
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---",) * len(heads), *map(_cells, _first(claims)))]
     note = (
-        "Differences in percentage points of mean average precision (mAP), with 95% intervals in brackets. A dash: the "
-        "paper prints no such number. S-TG and S-DA are the two algorithms of SOML."
+        "Differences in percentage points, of mean average precision (mAP) where no other measure is named, with 95% "
+        "intervals in brackets. A dash: the paper prints no such number. S-TG and S-DA are the two algorithms of SOML."
     )
     verdicts = f"{words.counts_words(results.claims)} {ALL_VERDICTS}" if claims else ""
     parts = [verdicts, front.synthetic_words(results), f"Made by {origin}."]
@@ -43,13 +43,14 @@ def readme_numbers(results: Results, origin: str) -> str:
 
 
 def _first(claims: Iterable[Claim]) -> list[Claim]:
-    """Return the first primary claims of each paper that were run and stand on a difference."""
+    """Return the first primary claims of each paper that were run and stand on a difference in points."""
     run = [claim for claim in claims if claim["primary"] and claim["differences"]]
+    run = [claim for claim in run if claim["differences"][0]["unit"] == "points"]
     return [claim for paper in PAPERS for claim in [claim for claim in run if claim["paper"] == paper][:N_CLAIMS]]
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:
-    """Return the line of a claim: its sentence, its data, the difference that decided it, and the verdict."""
+    """Return the line of a claim: its sentence, its data, the first difference behind it, and the verdict."""
     row = claim["differences"][0]
     where = f"{claim['claim']} ({PAPERS[claim['paper']].short})"
     names = row["names"].removesuffix(", mAP")

@@ -38,7 +38,7 @@ def test_the_job_of_a_file_and_all_jobs_of_a_data_set(logs):
     assert job.started == datetime(2026, 1, 1, tzinfo=UTC)
     assert read_jobs(logs).maker("results/demo/exhibits") is None
     jobs = read_jobs(logs).jobs_of(["demo"])
-    assert [job.rule for job in jobs] == ["describe", "describe", "paint_images", "draw_table"]
+    assert [job.rule for job in jobs] == ["describe", "describe", "draw_table", "paint_images"]
     assert (jobs.total("cpu_seconds"), jobs.total("seconds")) == (13.0, 11.0)
     assert [job.rule for job in read_jobs(logs).jobs_of(["demo2"])] == ["unrelated"]
 

@@ -159,7 +159,7 @@ class DataSet(Section):
     learned from as negatives."""
     queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
     shards: int = Field(4, ge=1, le=256)
-    """Number of jobs that descriptors are extracted in, or that visterms are simulated in."""
+    """Number of jobs that descriptors are extracted in, or of files that simulated visterms are in."""
     classes: Absent[Distinct[str]] = left_out(min_length=1)
     """Of kinds `caltech256` and `folder`: names of the class folders that are read; all if left out. Of an archive only
     these need to be in place, and they may have fewer images."""

@@ -87,7 +87,7 @@ def gap(study: CategoryStudy, subset: Subset, metric: str, first: str, second: s
 
 
 def oasis_first(methods: Iterable[str]) -> list[str]:
-    """Return methods, OASIS first: comparisons and margins are of OASIS minus another."""
+    """Return methods, OASIS first: comparisons are of OASIS minus another."""
     return sorted(methods, key="oasis".__ne__)
 
 

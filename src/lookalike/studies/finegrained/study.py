@@ -203,7 +203,7 @@ class FinegrainedStudy(Study):
 
     @property
     def images_folder(self) -> str:
-        """Folder that the paths of the manifest start from; other settings draw into another one."""
+        """Folder that the paths of the manifest start from; other settings paint into another one."""
         from lookalike.studies.recipes import painted_folder
 
         is_painted = self.data_set.kind == SYNTHETIC
