@@ -43,10 +43,13 @@ def readme_numbers(results: Results, origin: str) -> str:
 
 
 def _first(claims: Iterable[Claim]) -> list[Claim]:
-    """Return the first primary claims of each paper that were run and stand on a difference in points."""
-    run = [claim for claim in claims if claim["primary"] and claim["differences"]]
-    run = [claim for claim in run if claim["differences"][0]["unit"] == "points"]
-    return [claim for paper in PAPERS for claim in [claim for claim in run if claim["paper"] == paper][:N_CLAIMS]]
+    """Return the first primary claims of each paper that stand on a difference in points which no other line has."""
+    found: dict[tuple[str, ...], Claim] = {}
+    for claim in claims:
+        row = next(iter(claim["differences"]), None) if claim["primary"] else None
+        if row and row["unit"] == "points":
+            found.setdefault((claim["dataset"], *row["key"]), claim)
+    return [claim for paper in PAPERS for claim in [own for own in found.values() if own["paper"] == paper][:N_CLAIMS]]
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:
