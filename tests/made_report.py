@@ -157,7 +157,6 @@ class ToyStudy(Study):
     """A study of no numbers."""
 
     size: ClassVar[str] = "1,234 images"
-    undecided: ClassVar[str] = "One seed decides nothing."
 
     def data_sentence(self, drawn):
         return f"{self.title}, means over 5 folds; error bars are standard errors."

@@ -131,7 +131,7 @@ def _record(study: Study, claim: Claim) -> dict[str, str]:
         "primary": "yes" if claim.run else "",
         "dataset": study.dataset,
         "title": study.title,
-        "data": " ".join(filter(None, (study.data_sentence(None), study.undecided))),
+        "data": study.data_sentence(None),
         "verdict": verdict.outcome,
         **dict(zip(("tried", "untried"), words.tried_on(verdict, study), strict=True)),
         "reason": verdict.reason,

@@ -27,6 +27,6 @@ def headline(study: Study) -> str:
         if any(STAR in cells for cells in rows.values())
         else []
     )
-    sentences = [" ".join([*lost, *sentences[:1]]), *filter(None, [study.undecided]), *sentences[1:]]
+    sentences = [" ".join([*lost, *sentences[:1]]), *sentences[1:]]
     wrapped = [line for sentence in sentences for line in textwrap.wrap(sentence, WIDTH)]
     return "\n".join([f"{study.title}: {what}", *lines, *wrapped]) + "\n"

@@ -248,11 +248,6 @@ class Study(Section):
         return self._not_run
 
     @property
-    def undecided(self) -> str:
-        """Sentence on what was run that leaves open how methods compare; "" where nothing does."""
-        return ""
-
-    @property
     def exhibit(self) -> Exhibit | None:
         """Exhibit that is drawn, which says in which of two papers' forms."""
         return self._exhibit

@@ -62,8 +62,6 @@ class Sidecar:
     """Column of the CSV to the names of its values for readers, such as methods."""
     size: str = ""
     """Counts of the data set: ``1,080 images of 12 classes``."""
-    undecided: str = ""
-    """A sentence on what leaves open how its methods compare; "" where nothing does."""
 
     @property
     def heading(self) -> str:
@@ -105,7 +103,6 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
         size="" if drawn is None else study.size,
-        undecided=study.undecided if isinstance(drawn, Table) and drawn.compared else "",
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar

@@ -36,7 +36,7 @@ def numbers_of(dataset: Dataset) -> list[dict[str, str]]:
         if cells is None:
             continue
         column = next((name for name in METHODS if name in cells), "")
-        for row in cells.dropna(subset=["ours", "printed"]).fillna("").to_dict("records"):
+        for row in cells.dropna(subset=["ours", "printed"]).astype("object").fillna("").to_dict("records"):
             place = "printed_setting" if "printed_setting" in row else "setting"
             setting, method, metric = (str(row.get(name, "")) for name in (place, column, "metric"))
             parts = [part.replace("=", " ").replace("_", " ") for part in setting.split(";") if part]

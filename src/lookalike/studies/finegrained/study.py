@@ -434,9 +434,8 @@ class FinegrainedStudy(Study):
         """Name the one part that it has."""
         return "all triplets" if setting == ALL else setting
 
-    @property
-    def undecided(self) -> str:
-        """Sentence on networks that were trained too briefly or too seldom; "" without any."""
+    def _limits_note(self) -> str:
+        """Return a sentence on networks that were trained too briefly or too seldom; "" without any."""
         networks, parts = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured], []
         for limit, does in ((TRAINING, "still learned when training ended"), (SEEDS, "had fewer than three seeds")):
             limited = [self.title_of(system) for system in networks if limit in self.limits_of(system)]
@@ -513,7 +512,8 @@ class FinegrainedStudy(Study):
             notes.append(f"{self.title_of(GOLDEN)} learned from {learned}; in the paper they made the relevance.")
         n = max((self.n_seeds[system] for system in systems & self.measured if is_network(system)), default=0)
         often = "once; no interval contains" if n == 1 else f"from {n} seeds; intervals contain"
-        return [*notes, *([f"Each network was trained {often} the chance in that."] if n else [])]
+        notes += [f"Each network was trained {often} the chance in that."] if n else []
+        return [*notes, *filter(None, [self._limits_note()])]
 
     def not_run_notes(self, systems: Iterable[str]) -> list[str]:
         """``ConvNet, DeepRanking: not run: do X.``, systems with one reason together; nothing where all were run."""

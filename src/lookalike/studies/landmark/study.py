@@ -26,8 +26,6 @@ PRINTED_METHOD = {"oasis": "oasis-diagonal"}
 PAPER_LEARNING = {"positives": 7, "negatives": 500}
 """Images of a landmark, and of others, that a metric is learned from (Experimental Testbed and Setup)."""
 RECONSTRUCTED = "qpao"
-SPARSE = ("soml-tg", "soml-da")
-"""The paper's own methods."""
 ABOUT_METHODS = {
     "tfidf": "ranks by weighted counts of visterms and learns nothing",
     RECONSTRUCTED: "ours, a quadratic programme built from what this paper says of it, as its own paper is not at hand",
@@ -116,20 +114,6 @@ class LandmarkStudy(LandmarkSettings):
         """Say which numbers of images to learn from are not the paper's."""
         sizes = {name: getattr(self.learning, name) for name in PAPER_LEARNING}
         return [f"{sizes[name]} {name}, the paper {n}" for name, n in PAPER_LEARNING.items() if sizes[name] != n]
-
-    @property
-    def undecided(self) -> str:
-        """Sentence on SOML with constants that are for another number of triplets; "" where they are not."""
-        changed = {*self.overrides, *(method for changes in self.codebook_overrides.values() for method in changes)}
-        as_there = [method for method in SPARSE if method in self.methods and method not in changed]
-        if self.follows_protocol() or not as_there:
-            return ""
-        learning = "a metric was learned from {positives} images of a landmark and {negatives} others, in the paper"
-        ours, paper = learning.format_map(dict(self.learning)), " and ".join(map(str, PAPER_LEARNING.values()))
-        return (
-            f"{' and '.join(map(self.title_of, as_there))} ran with their constants for more triplets: "
-            f"{ours} {paper}. That does not decide how they compare with other methods."
-        )
 
     @cached_property
     def limits(self) -> Limits:

@@ -165,16 +165,6 @@ def test_the_headline_has_a_column_a_codebook_and_one_draw_no_spread(oxford):
     assert "±" not in once.data_sentence(table_of(once)[0])
 
 
-def test_constants_of_another_size_decide_nothing(oxford):
-    assert oxford.undecided == ""
-    assert study(tables(), kind="landmarks").undecided == "", "as many images as in the paper"
-    own = {"kind": "landmarks", "learning": {"negatives": 100}}
-    for changed, methods in ([], "S-TG and S-DA"), (["soml-tg"], "S-DA"), (["soml-tg", "soml-da"], ""):
-        sentence = study(tables(), **own, overrides={method: {} for method in changed}).undecided
-        assert sentence.partition(" ran with their constants")[0] == methods
-        assert ("7 images of a landmark and 100 others, in the paper 7 and 500" in sentence) == bool(methods)
-
-
 def test_the_gallery_shows_first_results_before_and_after_learning(tmp_path):
     given, files = pictures(tmp_path)
     drawn = exhibits.first_results(study({**tables(), **given}, files))
