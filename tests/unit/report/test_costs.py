@@ -27,9 +27,10 @@ def test_other_studies_take_what_parts_or_their_own_run_took():
     two, many = (study_cost(KEPT, "websim", cores).seconds for cores in (2, 16))
     assert two > many > two / 8
     rules = json.loads((KEPT / "caltech20.json").read_text())["rules"]
-    total = sum(rule["cpu_seconds"] for rule in rules)
-    assert study_cost(KEPT, "caltech20", 1).seconds == pytest.approx(total)
-    assert study_cost(KEPT, "caltech20", 64).seconds == max(rule["longest_seconds"] for rule in rules)
+    total, longest = sum(rule["cpu_seconds"] for rule in rules), max(rule["longest_seconds"] for rule in rules)
+    # beside other runs a job may take longer by the clock than all take of a processor
+    assert study_cost(KEPT, "caltech20", 1).seconds == pytest.approx(max(total, longest))
+    assert study_cost(KEPT, "caltech20", 64).seconds == longest
     assert study_cost(KEPT, "nobody-ran-this", 2) is None
 
 
