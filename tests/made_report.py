@@ -85,8 +85,9 @@ def claim(id, paper, place, text, verdict, **more):
 
 
 DIFFERENCES = [
-    {"key": ["ten", "map", "oasis", other], "setting": "ten", "names": f"OASIS − {other.upper()}, mAP", "here": here,
-     "paper": paper, "unit": "points", "mean": mean, "low": mean - 1, "high": mean + 1, "printed": printed}
+    {"key": ["ten", "map", "oasis", other], "setting": "ten", "names": f"OASIS − {other.upper()}", "metric": "mAP",
+     "here": here, "paper": paper, "unit": "points", "mean": mean,
+     "low": mean - 1, "high": mean + 1, "printed": printed}
     for other, here, paper, mean, printed in (
         ("mcml", "+5.5 [+4.5, +6.5]", "+6", 5.5, 6.0), ("lego", "+7.0 [+6.0, +8.0]", "–", 7.0, None))
 ]  # fmt: skip

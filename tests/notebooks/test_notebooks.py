@@ -113,7 +113,7 @@ def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
         assert "<td" in done.html("show-table4")
         assert "data:image/png;base64," in done.html("show-fig6")
         assert "not run" in done.html("claims")  # the tiny run's classes are painted and decide nothing
-        assert "snakemake --cores 2 caltech20-partitions" in done.html("claims")
+        assert "snakemake --cores 2 caltech20-full" in done.html("claims")
     if name == "deep_ranking_cvpr_2014":
         assert "make demo" not in done.text("hinge") or find_spec("torch") is None
 

@@ -8,12 +8,12 @@ with logged(snakemake):
     from lookalike.data.visterm_folder import read_visterm_folder
     from lookalike.studies.landmark.learning_images import write_queries
 
-    made, params = snakemake.output, snakemake.params.settings
+    output, params = snakemake.output, snakemake.params.settings
     manifest, pool, counts = read_visterm_folder(snakemake.params.folder, snakemake.params.words)
     asked = {name: params[name] for name in ("landmarks", "distractors", "n_queries", "seed")}
     queries, relevance = draw_ground_truth(manifest, **asked)
-    write_queries(queries, relevance, manifest, made, params)
-    write_table(manifest, made.manifest)
-    write_table(pool, made.pool)
-    write_csr(counts, made.counts)
-    write_csr(counts[queries["image_id"].to_numpy()], made.query_counts)
+    write_queries(queries, relevance, manifest, output, params)
+    write_table(manifest, output.manifest)
+    write_table(pool, output.pool)
+    write_csr(counts, output.counts)
+    write_csr(counts[queries["image_id"].to_numpy()], output.query_counts)

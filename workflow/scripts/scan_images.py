@@ -15,18 +15,18 @@ with logged(snakemake):
     from lookalike.data.splits import draw_codebook_pool
     from lookalike.features.palette import learn_palette, pool_pixels
 
-    given, params, made = snakemake.input, snakemake.params.settings, snakemake.output
+    given, params, output = snakemake.input, snakemake.params.settings, snakemake.output
     name, seed = snakemake.wildcards.dataset, params["seed"]
     located = locate(params["data"], params["painted"], given.archives, given.class_counts)
-    write_json(located, made.images)
+    write_json(located, output.images)
     kept = {"clutter_labels": tuple(params["clutter"]), "classes": params["classes"]}
     manifest = scan_folder(located["root"], **kept, n_threads=snakemake.threads, progress=progress_lines("files"))
     print(pd.crosstab(manifest["label"], manifest["status"], margins=True).to_string())
-    write_table(manifest, made.manifest)
-    write_text(snakemake.params.listing + "\n", made.listing)
+    write_table(manifest, output.manifest)
+    write_text(snakemake.params.listing + "\n", output.listing)
     pool = draw_codebook_pool(manifest, **params["pool"], seed=integer_seed(seed, "pool", name))
-    write_table(pool, made.pool)
-    for file in made.palettes:
+    write_table(pool, output.pool)
+    for file in output.palettes:
         descriptor = Path(file).parent.name
         n_colours, n_pixels = (params["descriptors"][descriptor][key] for key in ("palette_colours", "palette_pixels"))
         seeds = [integer_seed(seed, "palette", name, descriptor, what) for what in ("pixels", "k-means")]

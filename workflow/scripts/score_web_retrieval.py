@@ -19,11 +19,11 @@ with logged(snakemake):
     from lookalike.studies.web.results import counted, times_of_ranker
     from lookalike.studies.web.settings import LogLearning, LogTest
 
-    given, params, made = snakemake.input, snakemake.params.settings, snakemake.output
+    given, params, output = snakemake.input, snakemake.params.settings, snakemake.output
     log, images, fits = QueryLog.load(given.log), read_table(given.images), [*map(read_json, given.fits)]
     store = VistermStore(sorted(Path(given.visterms).glob("shard-*")), params["words"])
     model = protocol.as_model(protocol.averaged(given.matrices), fits, LogLearning(**params["learning"]))
-    save(model, made.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})
+    save(model, output.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})
     systems, test = protocol.systems_of(given.matrices), LogTest(**params["test"])
     rows = protocol.test_rows(CompactRows(given.rows), store, images)
     machine = {"n_threads": snakemake.threads, "report": lambda line: print(line, flush=True)}
@@ -31,9 +31,9 @@ with logged(snakemake):
     marginals = measure_marginals(
         log, images["part"].to_numpy(), store, integer_seed(params["seed"], "web", "marginals")
     )
-    write_results(precision, made.precision)
-    write_table(marginals, made.marginals)
-    write_results(pd.concat([read_results(made.precision), counted(marginals)], ignore_index=True), made.results)
+    write_results(precision, output.precision)
+    write_table(marginals, output.marginals)
+    write_results(pd.concat([read_results(output.precision), counted(marginals)], ignore_index=True), output.results)
     trained = zip(fits, map(read_table, given.curves), strict=True)
     own = [row for fit, curve in trained for row in times_of_ranker(fit, curve)]
-    write_results(pd.concat([*map(read_results, given.runs), results_frame(own)], ignore_index=True), made.times)
+    write_results(pd.concat([*map(read_results, given.runs), results_frame(own)], ignore_index=True), output.times)

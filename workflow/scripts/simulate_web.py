@@ -11,16 +11,16 @@ with logged(snakemake):
     from lookalike.studies.web.settings import HeldOutLog
     from lookalike.studies.web.validation import prepare_training
 
-    params, made = snakemake.params.settings, snakemake.output
+    params, output = snakemake.params.settings, snakemake.output
     simulation = WebSimulation(**params["simulation"], seed=params["painting_seed"])
     log, n_shards = simulation.query_log(), params["n_shards"]
-    log.save(made.log)
-    simulation.write_images(made.images)
-    shards = [Path(made.visterms, f"shard-{shard:03d}") for shard in range(n_shards)]
+    log.save(output.log)
+    simulation.write_images(output.images)
+    shards = [Path(output.visterms, f"shard-{shard:03d}") for shard in range(n_shards)]
     for shard, folder in enumerate(shards):
         simulation.write_shard(shard, n_shards, folder)
-    given = log, read_table(made.images), VistermStore(shards, params["words"]), HeldOutLog(**params["held_out"])
-    files = {"rows_folder": made.rows, "validation_path": made.validation}
+    given = log, read_table(output.images), VistermStore(shards, params["words"]), HeldOutLog(**params["held_out"])
+    files = {"rows_folder": output.rows, "validation_path": output.validation}
     rows, held_out = prepare_training(*given, theta=params["theta"], seed=params["seed"], **files)
     print(f"{simulation.n_images:,} images, {simulation.n_queries:,} queries")
     print(

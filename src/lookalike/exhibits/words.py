@@ -99,7 +99,9 @@ def gap(rows: Sequence[Contrast], *, has_unit: bool = True) -> str:
 
 def _widest(rows: Sequence[Contrast]) -> tuple[Contrast, float, float]:
     """Return a contrast with the ends of the widest of its intervals."""
-    ends = [(row.low, row.high) for row in rows if not math.isnan(row.low + row.high)] or [(math.nan, math.nan)]
+    ends = [(row.low, row.high) for row in rows if not (math.isnan(row.low) or math.isnan(row.high))] or [
+        (math.nan, math.nan)
+    ]
     return rows[0], min(low for low, _ in ends), max(high for _, high in ends)
 
 
@@ -195,7 +197,8 @@ def differences(verdict: Verdict, study: Study) -> list[dict[str, Any]]:
                 {
                     "key": key,
                     "setting": study.part_title(row.setting) if row.setting else "",
-                    "names": f"{study.title_of(row.first)} − {study.title_of(row.second)}, {metric_words(row.metric)}",
+                    "names": f"{study.title_of(row.first)} − {study.title_of(row.second)}",
+                    "metric": metric_words(row.metric),
                     "here": f"{gap([replace(row, low=low, high=high)], has_unit=False)}{so_far}",
                     "paper": NO_NUMBER if math.isnan(row.printed) else f"{'+' * (row.printed > 0)}{_printed(row)}",
                     "unit": row.unit,

@@ -56,7 +56,9 @@ def forest(claims: Iterable[Claim]) -> str:
         Series("here", {}, "mean", "place", Look(BLUE, "o"), "low", "high", kind="points", sideways=True),
         Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True),
     ]
-    names = ["\n".join((*wrap(row["data"], LETTERS), *wrap(row["names"], LETTERS))) for row in rows]
+    names = [
+        "\n".join((*wrap(row["data"], LETTERS), *wrap(f"{row['names']}, {row['metric']}", LETTERS))) for row in rows
+    ]
     y = Axis("", ticks=tuple(enumerate(names)), low=-0.6, high=len(rows) - 0.4, reversed=True)
     panel = Panel(
         "", Axis("Difference in percentage points"), y, tuple(series), (Line("", 0, Look(GREY, ""), upright=True),)

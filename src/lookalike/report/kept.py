@@ -52,7 +52,10 @@ def differences_of(claims: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     for claim in (claim for claim in claims if claim["primary"]):
         place = f"{PAPERS[claim['paper']].short}, {claim['place']}"
         for row in json.loads(claim["rows"]):
-            about = {"place": place, "names": ": ".join(filter(None, (row["setting"], row["names"])))}
+            about = {
+                "place": place,
+                "names": ": ".join(filter(None, (row["setting"], f"{row['names']}, {row['metric']}"))),
+            }
             unit = "" if row["unit"] == "points" else NAMED.get(row["unit"], "")
             found.setdefault(tuple(row["key"]), about | {"here": f"{row['here']}{unit}", "paper": row["paper"]})
     return list(found.values())

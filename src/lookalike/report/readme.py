@@ -56,7 +56,7 @@ def _cells(claim: Claim) -> tuple[str, ...]:
     """Return the line of a claim: its sentence, its data, the first difference behind it, and the verdict."""
     row = claim["differences"][0]
     where = f"{claim['claim']} ({PAPERS[claim['paper']].short})"
-    names = row["names"].removesuffix(", mAP")
+    names = row["names"] if row["metric"] == "mAP" else f"{row['names']}, {row['metric']}"
     return where, front.place_of(claim, row), f"{names}: {row['here']}", row["paper"], claim["verdict"]
 
 

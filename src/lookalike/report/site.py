@@ -112,8 +112,8 @@ def _pages_of_exhibits(results: Results) -> Iterator[tuple[str, dict[str, object
     for page, (heading, lead, groups, commands) in about.items():
         found = [(id, title, pages.sections(results, id)) for id, title in groups.items()]
         absent = [named for id in groups for named in pages.absent(results, id)]
-        shown = {"groups": [group for group in found if group[2]], "absent": absent, "commands": commands}
-        yield page, {"heading": heading, "lead": lead, **shown}
+        variables = {"groups": [group for group in found if group[2]], "absent": absent, "commands": commands}
+        yield page, {"heading": heading, "lead": lead, **variables}
 
 
 def _environment() -> Environment:

@@ -59,8 +59,9 @@ def test_differences_behind_a_verdict_stand_with_their_widest_interval_and_print
     found = words.differences(verdict, Parts())
     assert [entry["paper"] for entry in found] == ["+4", "+5.4", "−6", "–", "–", "–"]
     assert found[3] == {
-        "key": ("ten", "metric 3", "oasis", "lego"), "setting": "ten classes", "names": "oasis − lego, metric 3",
-        "here": "+1.0 [−1.0, +2.0]", "paper": "–", "unit": "points", "mean": 1, "low": -1, "high": 2, "printed": None,
+        "key": ("ten", "metric 3", "oasis", "lego"), "setting": "ten classes", "names": "oasis − lego",
+        "metric": "metric 3", "here": "+1.0 [−1.0, +2.0]", "paper": "–", "unit": "points",
+        "mean": 1, "low": -1, "high": 2, "printed": None,
     }  # fmt: skip
     assert (found[4]["here"], found[4]["high"]) == ("+4,269", None)
     assert found[5]["here"] == "+3.0 [+2.0, +4.0]", "the average over k"

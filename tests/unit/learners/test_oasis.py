@@ -99,7 +99,7 @@ def test_steps_of_any_length_are_not_taken_on_products_that_cannot_tell_them(lea
 @settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_any_small_rows_give_the_matrix_of_a_dense_recursion(data):
-    X, triplets = few_values(data, "triplets")
+    X, triplets = few_values(data)
     # the matrix only: a step that ends on the margin leaves a loss of 0 or of one rounding, and counts differ by it
     for learner, solver in product(ONE_BY_ONE, ["gram", "rows"]):
         model = learner(0.3, dtype="float64", solver=solver).fit_triplets(X, triplets)

@@ -206,8 +206,8 @@ class CategorySection(MethodStudy):
     @property
     def descriptors(self) -> dict[str, Descriptor]:
         """Return the descriptors that its representations are made from."""
-        made_from = [self._shared.representations[id].descriptor for id in (self.representation, *self.ablations)]
-        return {id: self._shared.descriptors[id] for id in made_from}
+        ids = [self._shared.representations[id].descriptor for id in (self.representation, *self.ablations)]
+        return {id: self._shared.descriptors[id] for id in ids}
 
     def representation_of(self, fitted: Sequence[str], representation: str, **names: str) -> Representation:
         """Return the settings of a representation."""

@@ -62,26 +62,27 @@ def sampler(study: FinegrainedStudy) -> Gallery:
         return Gallery(pd.DataFrame({"image_id": []}), (), notes=(why,))
     records: list[dict[str, object]] = []
 
-    def shown(role: str, row: int, mark: Mark | None = None, place: int = 0, key: float = math.nan) -> Tile:
+    def tile_with_record(role: str, row: int, mark: Mark | None = None, place: int = 0, key: float = math.nan) -> Tile:
         """Note an image as a row of the CSV, and return its tile, the new one with the numbers that make its key."""
         image_id, total = int(relevance.image_id[row]), float(relevance.total[row])
         category = str(relevance.category_names[relevance.category[row]])
         named = {"role": role, "category": category, "place": place, "image_id": image_id}
         records.append({**named, "file": study.images[image_id][0], "key": key, "total_relevance": total})
         words = "" if math.isnan(key) else f"key {_number(key)}"
-        made_of = f"r = {_number(total)}\nu = {np.exp(key * total):.2f}\n" if role == "arriving" else ""
-        return tile_of(study.path_of(image_id), made_of + words, mark)
+        parts = f"r = {_number(total)}\nu = {np.exp(key * total):.2f}\n" if role == "arriving" else ""
+        return tile_of(study.path_of(image_id), parts + words, mark)
 
     category, place, before, after, triplet = step
     titles = [class_name(str(name)) for name in relevance.category_names]
     kept, keys = after.next_members[category].tolist(), after.next_keys[category].tolist()
     order = np.argsort(-after.next_keys[category, : after.next_sizes[category]], kind="stable").tolist()
     gone, gone_key = int(before.next_members[category, place]), float(before.next_keys[category, place])
-    rows = {f"new image: {titles[category]}": [shown("arriving", kept[place], NEW, key=keys[place])]}
+    rows = {f"new image: {titles[category]}": [tile_with_record("arriving", kept[place], NEW, key=keys[place])]}
     rows["kept, by key"] = [
-        shown("kept", kept[own], NEW if own == place else None, rank, keys[own]) for rank, own in enumerate(order, 1)
+        tile_with_record("kept", kept[own], NEW if own == place else None, rank, keys[own])
+        for rank, own in enumerate(order, 1)
     ]
-    rows["kept, by key"].append(shown("pushed out", gone, GONE, key=gone_key))
+    rows["kept, by key"].append(tile_with_record("pushed out", gone, GONE, key=gone_key))
     # the buffer of the new image's category stands beneath what is being filled for it
     query, _, negative = triplet
     filled = np.flatnonzero(after.sizes).tolist()
@@ -89,8 +90,10 @@ def sampler(study: FinegrainedStudy) -> Gallery:
     marks = dict(zip(triplet, (QUERY, POSITIVE, NEGATIVE), strict=True))
     for code in list(dict.fromkeys(wanted))[:N_BUFFERS]:
         buffer = enumerate(after.members[code, : after.sizes[code]].tolist(), start=1)
-        rows[f"{titles[code]}: buffer"] = [shown("buffer", row, marks.get(row), rank) for rank, row in buffer]
-    rows["triplet"] = [shown(mark.meaning, row, mark) for row, mark in marks.items()]
+        rows[f"{titles[code]}: buffer"] = [
+            tile_with_record("buffer", row, marks.get(row), rank) for rank, row in buffer
+        ]
+    rows["triplet"] = [tile_with_record(mark.meaning, row, mark) for row, mark in marks.items()]
     without = "all training images at hand instead of buffers"
     size = f"buffers of {sampling.capacity:,} images" if sampling.capacity else without
     notes = (

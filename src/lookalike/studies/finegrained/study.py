@@ -180,7 +180,7 @@ class FinegrainedStudy(Study):
 
     @cached_property
     def surroundings(self) -> sections.Surroundings:
-        """What planning finds besides the settings; results stay when what they were made from is away."""
+        """Return what planning finds besides the settings; results stay when what they were made from is away."""
         path, is_real = Path(str(self.data_set.path)), self.data_set.kind == REAL
         systems = Path(self.folder, "systems").glob("*/distances.npy")
         was_measured = {system.parent.name for system in systems}

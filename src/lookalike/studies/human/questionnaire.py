@@ -48,9 +48,9 @@ def draw_plan(
     rows: list[tuple[object, ...]] = []
     number = 0
     for query in order:
-        shown = [query, *neighbours[query][:n_retrieved]]
-        pictures = {picture_of[image] for image in shown}
-        if number == n_queries or len(pictures) < len(shown):
+        images = [query, *neighbours[query][:n_retrieved]]
+        pictures = {picture_of[image] for image in images}
+        if number == n_queries or len(pictures) < len(images):
             continue
         number, near, unrelated = number + 1, set(related[query]), dict[object, int]()
         for other in paths:
@@ -61,7 +61,7 @@ def draw_plan(
                 f"only {len(unrelated)} images are unrelated to {paths[query]}, and {n_random} are shown beside its "
                 "neighbours: use more images or ask for fewer random candidates"
             )
-        candidates = [(image, "retrieved", rank) for rank, image in enumerate(shown[1:], start=1)]
+        candidates = [(image, "retrieved", rank) for rank, image in enumerate(images[1:], start=1)]
         drawn = rng.choice(np.array(list(unrelated.values()), dtype=np.int64), size=n_random, replace=False)
         candidates += [(int(image), "random", 0) for image in drawn]
         for position, place in enumerate(rng.permutation(len(candidates)), start=1):

@@ -32,7 +32,7 @@ REAL = {"kind": "triplets", "title": "rated triplets"}
 
 
 def toy_numbers(levels, k=30, *, reach=0.8, kinds=KINDS, seeds=3):
-    """What a bootstrap gives of these levels, and of every pair; kinds of negatives differ by 6 points in precision."""
+    """Return what a bootstrap gives of levels and all pairs; kinds of negatives differ by 6 points in precision."""
     rows, names = [], triplet_metrics.metric_names(k)
     for system, (precision, thousands) in levels.items():
         for subset, shift in (("all", 0), *zip(kinds, (-6, 6), strict=False)):

@@ -305,9 +305,9 @@ def test_learning_in_the_span_of_the_training_images_gives_the_similarities_of_a
 
 
 def test_nothing_to_learn_from_is_said(world):
-    one = RelevanceData.from_labels(TRAINING, ["one"] * len(TRAINING))
+    of_one_category = RelevanceData.from_labels(TRAINING, ["one"] * len(TRAINING))
     with pytest.raises(LookalikeError, match="two categories at least"):
-        golden_of(world | {"relevance": one})
+        golden_of(world | {"relevance": of_one_category})
     with pytest.raises(LookalikeError, match="needs two images at least"):
         hashed_of(world, {"good": 1.0}, [0])
 
