@@ -99,10 +99,11 @@ def gap(rows: Sequence[Contrast], *, has_unit: bool = True) -> str:
 
 def _widest(rows: Sequence[Contrast]) -> tuple[Contrast, float, float]:
     """Return a contrast with the ends of the widest of its intervals."""
-    ends = [(row.low, row.high) for row in rows if not (math.isnan(row.low) or math.isnan(row.high))] or [
-        (math.nan, math.nan)
-    ]
-    return rows[0], min(low for low, _ in ends), max(high for _, high in ends)
+    lows, highs = (
+        [end for end in ends if not math.isnan(end)] or [math.nan]
+        for ends in zip(*((r.low, r.high) for r in rows), strict=True)
+    )
+    return rows[0], min(lows), max(highs)
 
 
 def _is_known(low: float, high: float) -> bool:
@@ -199,7 +200,7 @@ def differences(verdict: Verdict, study: Study) -> list[dict[str, Any]]:
                     "setting": study.part_title(row.setting) if row.setting else "",
                     "names": f"{study.title_of(row.first)} − {study.title_of(row.second)}",
                     "metric": metric_words(row.metric),
-                    "here": f"{gap([replace(row, low=low, high=high)], has_unit=False)}{so_far}",
+                    "here": f"{gap([replace(row, low=low, high=high)], has_unit=row.unit != 'points')}{so_far}",
                     "paper": NO_NUMBER if math.isnan(row.printed) else f"{'+' * (row.printed > 0)}{_printed(row)}",
                     "unit": row.unit,
                     **{name: value if math.isfinite(value) else None for name, value in numbers.items()},

@@ -6,7 +6,7 @@ All numbers are the differences behind the verdicts of results/claims.csv: nothi
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import Any
 
@@ -31,41 +31,41 @@ def synthetic_words(results: Results) -> str:
     return f"Made by code, to show that the methods run: {words.listed(titles)}." if titles else ""
 
 
-def differences(claims: Iterable[Claim]) -> list[dict[str, Any]]:
-    """Return the first difference in points behind each primary claim, once: a paper and its draft share ours."""
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
+def first_differences(claims: Iterable[Claim]) -> list[tuple[Claim, dict[str, Any]]]:
+    """Return primary claims with the first difference in points behind each, once: a paper and its draft share ours."""
+    found: dict[tuple[str, ...], tuple[Claim, dict[str, Any]]] = {}
     for claim in claims:
         for row in claim["differences"][:1] if claim["primary"] else ():
             if row["unit"] == "points":
-                found.setdefault((claim["dataset"], *row["key"]), {**row, "data": place_of(claim, row)})
+                found.setdefault((claim["dataset"], *row["key"]), (claim, row))
     return list(found.values())
 
 
-def place_of(claim: Claim, row: dict[str, Any]) -> str:
+def place_of(claim: Claim, row: Mapping[str, Any]) -> str:
     """Name the data set of a difference, and the part of it."""
     return ", ".join(filter(None, (claim["title"], row["setting"] if row["setting"] != claim["title"] else "")))
 
 
 def forest(claims: Iterable[Claim]) -> str:
     """Draw the first difference behind each primary claim, ours with their intervals beside the paper's: an address."""
-    rows = differences(claims)
-    if not rows:
+    found = first_differences(claims)
+    if not found:
         return ""
-    frame = pd.DataFrame(rows).assign(place=range(len(rows)))
+    frame = pd.DataFrame([row for _, row in found]).assign(place=range(len(found)))
     series = [
         Series("here", {}, "mean", "place", Look(BLUE, "o"), "low", "high", kind="points", sideways=True),
         Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True),
     ]
     names = [
-        "\n".join((*wrap(row["data"], LETTERS), *wrap(f"{row['names']}, {row['metric']}", LETTERS))) for row in rows
+        "\n".join((*wrap(place_of(*both), LETTERS), *wrap(f"{both[1]['names']}, {both[1]['metric']}", LETTERS)))
+        for both in found
     ]
-    y = Axis("", ticks=tuple(enumerate(names)), low=-0.6, high=len(rows) - 0.4, reversed=True)
-    panel = Panel(
-        "", Axis("Difference in percentage points"), y, tuple(series), (Line("", 0, Look(GREY, ""), upright=True),)
-    )
+    y = Axis("", ticks=tuple(enumerate(names)), low=-0.6, high=len(found) - 0.4, reversed=True)
+    zero = Line("", 0, Look(GREY, ""), upright=True)
+    panel = Panel("", Axis("Difference in percentage points"), y, tuple(series), (zero,))
     with paper_style():
         most = max(name.count("\n") + 1 for name in names)
-        canvas = draw(Figure(frame, (panel,), size=(7.2, 0.6 + (0.09 + 0.12 * most) * len(rows))))
+        canvas = draw(Figure(frame, (panel,), size=(7.2, 0.6 + (0.09 + 0.12 * most) * len(found))))
         file = io.BytesIO()
         canvas.savefig(file, format="svg", metadata={"Date": None, "Creator": "lookalike"})
     return data_address("svg+xml", file.getvalue())

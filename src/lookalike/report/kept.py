@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.words import NAMED
 from lookalike.report.ledger import numbers_of
 from lookalike.report.provenance import Jobs
 from lookalike.report.results import Dataset
@@ -52,10 +51,7 @@ def differences_of(claims: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     for claim in (claim for claim in claims if claim["primary"]):
         place = f"{PAPERS[claim['paper']].short}, {claim['place']}"
         for row in json.loads(claim["rows"]):
-            about = {
-                "place": place,
-                "names": ": ".join(filter(None, (row["setting"], f"{row['names']}, {row['metric']}"))),
-            }
-            unit = "" if row["unit"] == "points" else NAMED.get(row["unit"], "")
-            found.setdefault(tuple(row["key"]), about | {"here": f"{row['here']}{unit}", "paper": row["paper"]})
+            names = ": ".join(filter(None, (row["setting"], f"{row['names']}, {row['metric']}")))
+            about = {"place": place, "names": names, "here": row["here"], "paper": row["paper"]}
+            found.setdefault(tuple(row["key"]), about)
     return list(found.values())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES, N_CLAIMS = 3, 2
 """Queries of the picture, and claims of each paper in the table."""
-ALL_VERDICTS = "`results/claims.md` has each with the run that decides it, and p adjusted over those of a paper (Holm)."
+ALL_VERDICTS = "`results/claims.md` has each with the run that decides it."
 
 
 def readme_numbers(results: Results, origin: str) -> str:
@@ -31,30 +31,23 @@ def readme_numbers(results: Results, origin: str) -> str:
     if not results.datasets:
         raise LookalikeError("no data set has a result yet: run `make demo`, then `make readme`")
     claims = claims_of(results)
-    heads = ("The paper says", "Run here on", "Here", "Paper", "")
-    lines = [f"| {' | '.join(line)} |" for line in (heads, ("---",) * len(heads), *map(_cells, _first(claims)))]
+    heads, found = ("The paper says", "Run here on", "Here", "Paper", "Verdict"), front.first_differences(claims)
+    of_papers = [[both for both in found if both[0]["paper"] == paper][:N_CLAIMS] for paper in PAPERS]
+    cells = [_cells(*both) for of_paper in of_papers for both in of_paper]
+    lines = [f"| {' | '.join(line)} |" for line in (heads, ("---",) * len(heads), *cells)]
     note = (
         "Differences in percentage points, of mean average precision (mAP) where no other measure is named, with 95% "
-        "intervals in brackets. A dash: the paper prints no such number. S-TG and S-DA are the two algorithms of SOML."
+        "intervals in brackets. A dash: the paper prints no such number. S-TG and S-DA are the two algorithms of SOML. "
+        "A claim is undecided where one of its intervals leaves it open, or where p, adjusted over the primary claims "
+        "of its paper (Holm), is 0.05 or more."
     )
     verdicts = f"{words.counts_words(results.claims)} {ALL_VERDICTS}" if claims else ""
     parts = [verdicts, front.synthetic_words(results), f"Made by {origin}."]
     return "\n\n".join(("\n".join(lines), note, *filter(None, parts))) + "\n"
 
 
-def _first(claims: Iterable[Claim]) -> list[Claim]:
-    """Return the first primary claims of each paper that stand on a difference in points which no other line has."""
-    found: dict[tuple[str, ...], Claim] = {}
-    for claim in claims:
-        row = next(iter(claim["differences"]), None) if claim["primary"] else None
-        if row and row["unit"] == "points":
-            found.setdefault((claim["dataset"], *row["key"]), claim)
-    return [claim for paper in PAPERS for claim in [own for own in found.values() if own["paper"] == paper][:N_CLAIMS]]
-
-
-def _cells(claim: Claim) -> tuple[str, ...]:
+def _cells(claim: Claim, row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the line of a claim: its sentence, its data, the first difference behind it, and the verdict."""
-    row = claim["differences"][0]
     where = f"{claim['claim']} ({PAPERS[claim['paper']].short})"
     names = row["names"] if row["metric"] == "mAP" else f"{row['names']}, {row['metric']}"
     return where, front.place_of(claim, row), f"{names}: {row['here']}", row["paper"], claim["verdict"]

@@ -63,7 +63,7 @@ def test_differences_behind_a_verdict_stand_with_their_widest_interval_and_print
         "metric": "metric 3", "here": "+1.0 [−1.0, +2.0]", "paper": "–", "unit": "points",
         "mean": 1, "low": -1, "high": 2, "printed": None,
     }  # fmt: skip
-    assert (found[4]["here"], found[4]["high"]) == ("+4,269", None)
+    assert (found[4]["here"], found[4]["high"]) == ("+4,269 triplets", None)
     assert found[5]["here"] == "+3.0 [+2.0, +4.0]", "the average over k"
 
 

@@ -30,7 +30,7 @@ def test_the_picture_shows_only_queries_that_were_drawn_at_random(toys, tmp_path
 
 def test_numbers_are_those_behind_the_first_primary_claims_of_each_paper(toys, tmp_path):
     lines = readme_numbers(Results(toys), "a test").splitlines()
-    assert lines[0] == "| The paper says | Run here on | Here | Paper |  |"
+    assert lines[0] == "| The paper says | Run here on | Here | Paper | Verdict |"
     assert lines[2:4] == [
         "| OASIS is best. (JMLR 2010) | demo title, ten | OASIS − MCML: +5.5 [+4.5, +6.5] | +6 | holds |",
         "",

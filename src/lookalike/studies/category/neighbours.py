@@ -20,6 +20,7 @@ from lookalike.exhibits.neighbours import (
     choose,
     gallery_of,
     score_text,
+    share_text,
 )
 from lookalike.exhibits.registry import exhibit
 from lookalike.ranking.rankings import Rankings
@@ -87,9 +88,7 @@ def _entry(
             Found(str(root / path), class_name(label), marks[is_right], score_text(score))
             for path, label, is_right, score in zip(images["path"], images["label"], right, scores, strict=True)
         )
-        share = f"{sum(right)} of {len(right)} of its class ({100 * sum(right) / max(1, len(right)):.0f} %)"
-        average = precision[row]
-        summary = share if average != average else f"{share}; average precision {100 * average:.1f} %"
+        summary = share_text(sum(right), len(right), "class", float(precision[row]))
         title = f"{when} learning: {study.title_of(method)}"
         sides.append(Ranking(title, found, summary, "distance" if is_distance else "score"))
         n_right.append(sum(right))

@@ -19,6 +19,7 @@ from lookalike.exhibits.neighbours import (
     choose,
     gallery_of,
     score_text,
+    share_text,
 )
 from lookalike.studies.landmark.rankings import read_top_images
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
@@ -35,11 +36,11 @@ def first_results_of(study: LandmarkStudy) -> Gallery:
     found = read_top_images(study.files["ranks"])
     each = found.drop_duplicates([*KEYS, "method"])
     methods = [method for method in study.compared_methods() or () if method in set(each["method"])]
-    if len(methods) < 2:
-        titles = " and ".join(map(study.title_of, study.compared_methods() or ()))
-        return gallery_of([], (f"no query has rankings by both {titles}",))
     precision = each.set_index([*KEYS, "method"])["average_precision"].unstack("method")[methods]
     pairs = precision.dropna().sort_index().reset_index()
+    if len(methods) < 2 or pairs.empty:
+        titles = " and ".join(map(study.title_of, study.compared_methods() or ()))
+        return gallery_of([], (f"no query has rankings by both {titles}",))
     pairs = pairs[pairs["draw"] == pairs["draw"].min()]
     gains = pairs[methods[1]] - pairs[methods[0]]
     rows = zip(pairs.index, pairs["landmark"], gains, strict=True)
@@ -72,8 +73,8 @@ def _entry(
     landmark, rankings, n_right = landmark_title(pair["landmark"]), [], []
     for when, method in zip(("Before", "After"), methods, strict=True):
         rows = select(results, query=pair["query"], draw=pair["draw"], method=method).head(N_FOUND)
-        right, n_counted = int(rows["relevance"].isin(["good", "ok"]).sum()), (rows["relevance"] != "junk").sum()
-        share = f"{right} of {n_counted} of its landmark ({100 * right / n_counted if n_counted else 0:.0f} %)"
+        n_right.append(int(rows["relevance"].isin(["good", "ok"]).sum()))
+        n_counted = int((rows["relevance"] != "junk").sum())
         # what other images show, the ground truth does not say
         words = {kind: f"{landmark}, {kind}" for kind in MARKS} | {"wrong": ""}
         found = (
@@ -85,9 +86,8 @@ def _entry(
             )
             for row in rows_in(rows)
         )
-        summary = f"{share}; average precision {100 * pair[method]:.1f} %"
+        summary = share_text(n_right[-1], n_counted, "landmark", pair[method])
         rankings.append(Ranking(f"{when} learning: {study.title_of(method)}", tuple(found), summary))
-        n_right.append(right)
     query = study.table("queries").set_index("query").loc[pair["query"]]
     image = images.loc[query["image_id"]]
     left, top, right, bottom = query[["x_min", "y_min", "x_max", "y_max"]] / image[["width", "height"] * 2].to_numpy()
