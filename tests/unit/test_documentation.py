@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from documented_edits import ROOT, apply_edits, documented_edits
@@ -91,6 +92,18 @@ def test_numbers_come_from_kept_runs(site):
     not_run = runs[runs.index("in full:") : runs.index("were not at hand")]
     for name, data in own_settings()["datasets"].items():
         assert (data["title"] in not_run) == (not (KEPT_RUNS / f"{name}.json").exists()), name
+
+
+def test_where_soml_comes_above_oasis_is_as_the_kept_run_has_it():
+    points = pd.read_csv(KEPT_RUNS / "landmarks11-words-lead.csv")
+    printed = points[points["constants"] == "printed"]
+    few, every = printed[printed["n_features"] < 800], printed[printed["features"] == "all"]
+    assert (len(few), len(every)) == (18, 6)
+    assert (few["high"] < 0).all()
+    assert ((every["low"] < 0) & (every["high"] > 0)).all()
+    above = every[(every["mean"] > 0)]
+    assert above[["method", "words"]].to_numpy().tolist() == [["soml-tg", 10_000], ["soml-tg", 100_000]]
+    assert (printed.loc[printed["features"] == "1600", "mean"] < 0).all()
 
 
 def test_every_key_rule_command_and_learner_is_in_the_reference(site):
