@@ -218,10 +218,8 @@ def test_score_is_that_of_a_dense_ranking_and_a_file_keeps_it(result, store, log
     assert validation.score(internal) == pytest.approx(expected, abs=1e-6)
     assert validation.score(W) != pytest.approx(expected, abs=1e-3)
 
-    for name in ("a.npz", "b.npz"):
-        validation.save(tmp_path / name)
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    again = Validation.load(tmp_path / "b.npz", n_threads=2)
+    validation.save(tmp_path / "validation.npz")
+    again = Validation.load(tmp_path / "validation.npz", n_threads=2)
     assert (again.n_threads, again.score(internal)) == (2, validation.score(internal))
     assert again.fingerprint() == validation.fingerprint()
 
