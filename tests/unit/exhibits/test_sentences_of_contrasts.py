@@ -125,19 +125,6 @@ def test_a_rule_is_said_with_its_bounds():
         assert found.startswith(f"Holds if every 95% interval lies {said}; fails if one lies beyond")
 
 
-def test_outcomes_are_counted_in_words():
-    rows = [
-        {"verdict": "holds", "primary": "yes"},
-        {"verdict": "not run", "primary": "yes"},
-        {"verdict": "holds", "primary": ""},
-    ]
-    assert words.counts_words(rows) == (
-        "The papers' 2 primary claims: holds 1, does not hold 0, undecided 0, not run 1."
-    )
-    assert words.counts_words(rows[2:]) == ""
-    assert words.listed(["a", "b", "c"]) == "a, b and c"
-
-
 @pytest.mark.parametrize("room", [room for room in ROOMS if study_class(room).contrasted])
 def test_an_edited_word_computes_no_contrast_again(room):
     behind = imported_modules(f"studies/{room}/contrasts.py", f"studies/{room}/study.py")
