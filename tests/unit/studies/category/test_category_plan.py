@@ -1,23 +1,15 @@
 """What the settings of a category study ask for."""
 
+from functools import partial
 from itertools import product
 
 import pytest
-from contract import check_plan
-from project import own_settings
+from contract import changed_study, check_plan
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.category.section import RUN_FILES, makers
-from lookalike.studies.settings import checked
 
-
-def study_of(dataset, *without, data=None, **changes):
-    """The study of the project's settings, of which some are left out or changed."""
-    config = own_settings()
-    section = config["category"][dataset]
-    config["category"][dataset] = {key: value for key, value in section.items() if key not in without} | changes
-    config["datasets"][dataset] |= data or {}
-    return checked(config).category[dataset]
+study_of = partial(changed_study, "category")
 
 
 def test_every_run_of_every_fold_is_asked_for(settings):

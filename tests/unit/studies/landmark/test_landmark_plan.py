@@ -1,10 +1,11 @@
 """What the settings of a landmark study ask for: runs, files and exhibits."""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from contract import check_plan
+from contract import changed_study, check_plan
 from project import own_settings
 
 from lookalike.core.files import write_table
@@ -14,12 +15,7 @@ from lookalike.studies.settings import checked
 OXFORD, DEMO, COUNTS = "oxford5k", "demo_landmarks", "landmarks11"
 
 
-def study_of(dataset, *without, **changes):
-    """The study of the project's settings, of which some are left out or changed."""
-    config = own_settings()
-    section = config["landmark"][dataset]
-    config["landmark"][dataset] = {key: value for key, value in section.items() if key not in without} | changes
-    return checked(config).landmark[dataset]
+study_of = partial(changed_study, "landmark")
 
 
 @pytest.fixture
