@@ -11,7 +11,7 @@ from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.data import web_images, web_simulation
+from lookalike.data import web_simulation
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_marginals import measure_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
@@ -74,29 +74,6 @@ def test_a_log_is_well_formed_at_every_size(n_images):
     np.testing.assert_array_equal(log.image_topic, log.query_topic[log.main_query])
     assert n_images <= len(pairs) <= round(n_images * QUERIES_PER_IMAGE)
     assert len(np.unique(log.image_topic)) == sim.n_topics >= 2
-
-
-def test_terms_come_from_their_sources_in_the_given_shares():
-    """Words 0-9 are the background's alone, 10-19 those of two topics, 20-29 of two styles, 30-39 of two queries."""
-    n, words, shares = 20_000, np.arange(40, dtype=np.uint32), (0.2, 0.05, 0.3)
-    of_two = tuple(np.tile(table, (2, 1)) for table in web_images.alias_table(np.ones(5)))
-    pairs = words[10:].reshape(3, 2, 5)
-    background = words[:10], *web_images.alias_table(np.ones(10))
-    tables = web_images.Tables(background, (pairs[0], *of_two), (pairs[1], *of_two), pairs[2])
-    topics, queries = (np.arange(n, dtype=np.int32) // step % 2 for step in (1, 2))
-    indptr, found, counts = np.empty(n + 1, np.int64), np.empty(40 * n, np.uint32), np.empty(40 * n, np.uint8)
-    mixed = web_images.Shares(*shares, 20.0, 0.3)
-    web_images.sample_images(np.uint64(7), 0, topics, queries, mixed, tables, 40, (indptr, found, counts))
-    drawn = sp.csr_array((counts[: indptr[-1]], found[: indptr[-1]].astype(np.int32), indptr), shape=(n, 40)).toarray()
-    terms = drawn.astype(np.int64).reshape(n, 8, 5).sum(axis=2)
-    assert terms.sum() / n == pytest.approx(20, rel=0.01)
-    sources = terms.reshape(n, 4, 2).sum(axis=(0, 2)) / terms.sum()
-    np.testing.assert_allclose(sources[[1, 3, 2]], shares, rtol=0.03)
-    for place, own in ((2, topics), (6, queries)):  # none of the other topic's or query's
-        assert not terms[np.arange(n), place + 1 - own].any()
-    assert ((terms[:, 4] > 0) & (terms[:, 5] > 0)).sum() == 0  # an image has one style
-    of_topic = terms[:, 2:4].sum(axis=1) / terms.sum(axis=1)
-    assert of_topic.std() == pytest.approx(np.sqrt(0.4**2 / 12 + 0.2 * 0.8 / 20), rel=0.1)  # uniform from 0 to 0.4
 
 
 def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_zipf():
