@@ -19,7 +19,7 @@ from lookalike.learners.registry import learner_class
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.learning_images import draw_learning_images
-from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
+from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
 
 LANDMARKS = ("abbey", "bridge", "castle")
 N_WORDS = 600
@@ -287,32 +287,6 @@ def test_mistakes_say_what_to_do(data, learning_images):
 
 
 FILES = {"model.lookalike", "fit.json", "results.parquet", "ranks.npz"}
-
-
-def test_a_run_is_written_as_the_contract_says_and_its_rankings_come_back(data, learning_images, tmp_path):
-    first, second = (tmp_path / name / "bridge" / "soml-da" / "1" for name in ("first", "second"))
-    for folder in (first, second):
-        result = run(data, learning_images, "bridge", 1)
-        protocol.write_landmark(result, folder, dataset="toys", representation="words600")
-    assert {path.name for path in first.iterdir()} == FILES
-    for name in FILES - {"fit.json"}:
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
-    rows, fit = read_results(first / "results.parquet"), json.loads((first / "fit.json").read_text())
-    names = {"study": "landmark", "setting": "codebook=600;landmark=bridge", "method": "soml-da", "repeat": "1"}
-    assert rows[[*names]].drop_duplicates().to_dict("records") == [names]
-    measured = {metric: 100 * value for metric, value in result.metrics.items()}
-    assert dict(zip(rows["metric"], rows["value"], strict=True)) == measured | {"timed out": 0, "unfinished": 0}
-    keys = {"dataset": "toys", "representation": "words600", "subset": "bridge", "method": "soml-da", "fold": 1}
-    assert fit.items() >= keys.items()
-    np.testing.assert_array_equal(load(first / "model.lookalike").w_, result.model.w_)
-    rankings, again = result.rankings, LandmarkRankings.load(first / "ranks.npz")
-    for name, value in vars(rankings).items():
-        np.testing.assert_array_equal(getattr(again, name), value, err_msg=name, strict=True)
-    found = read_top_images([first / "ranks.npz"]).set_index(["landmark", "method", "draw", "query"])
-    own = found.loc[("bridge", "soml-da", 1, "bridge_2")]
-    assert own["rank"].tolist() == list(range(1, 51))
-    np.testing.assert_array_equal(own[["image_id", "score"]].T, [rankings.top[1], rankings.top_scores[1]])
-    assert own["average_precision"].unique().tolist() == [rankings.average_precision()[1]]
 
 
 def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(data, learning_images, tmp_path, slow_learners):
