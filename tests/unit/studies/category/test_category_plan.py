@@ -7,7 +7,7 @@ import pytest
 from contract import changed_study, check_plan
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.category.section import RUN_FILES, makers
+from lookalike.studies.category.section import makers
 
 study_of = partial(changed_study, "category")
 
@@ -57,26 +57,6 @@ def test_what_is_not_run_has_no_exhibit_and_no_numbers():
     alone = study_of("demo", variants=[], set_aside=[], methods=["oasis"])
     assert "rankings" not in alone.inputs()
     assert "comparison" not in {exhibit.name for exhibit in alone.own_exhibits()}
-
-
-def files_of(study, batch):
-    """Every file that the jobs of a batch could make for real classes."""
-    values = {"dataset": ["caltech20"], "representation": [study.representation], "subset": study.subsets}
-    values |= {"method": [""], "fold": study.folds()} | batch.allowed
-    keys = [dict(zip(values, key, strict=True)) for key in product(*values.values())]
-    return {file.format(**key) for key in keys for file in batch.files}
-
-
-@pytest.mark.parametrize("size", ["fold", "method", "subset"])
-def test_batches_of_every_size_make_every_run(size):
-    study = study_of("caltech20", batch=size)
-    files = [files_of(study, batch) for batch in study.batches()]
-    wanted = {file for name in RUN_FILES for file in study.runs(name)}
-    wanted |= {file for file in study.number_files() if file.endswith("curve.parquet")}
-    assert wanted <= set().union(*files)
-    assert sum(map(len, files)) == len(set().union(*files)), "no file is made by two rules"
-    if size == "subset":
-        assert set().union(*files) == wanted, "a job of a subset traces what exhibits show, and nothing else"
 
 
 def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(settings):
