@@ -61,15 +61,11 @@ def gallery(path):
 
 
 def small_network():
-    from lookalike.deep.configuration import ConvolutionLayer, NetworkConfiguration
+    from made_networks import tiny
+
     from lookalike.deep.network import DeepRankingNetwork
 
-    layers = {"convolutions": (ConvolutionLayer(6, 5, padding=2, pool=2, pool_stride=2),), "fully_connected": (12,)}
-    return DeepRankingNetwork(
-        NetworkConfiguration(
-            name="small", input_size=16, embedding_width=8, multiscale=False, low_resolution=(), **layers
-        )
-    )
+    return DeepRankingNetwork(tiny(multiscale=False, low_resolution=()))
 
 
 def network(path):
