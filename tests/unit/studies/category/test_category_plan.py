@@ -7,7 +7,6 @@ import pytest
 from contract import changed_study, check_plan
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.category.section import makers
 
 study_of = partial(changed_study, "category")
 
@@ -59,19 +58,11 @@ def test_what_is_not_run_has_no_exhibit_and_no_numbers():
     assert "comparison" not in {exhibit.name for exhibit in alone.own_exhibits()}
 
 
-def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(settings):
+def test_the_size_of_a_batch_draws_no_exhibit_again():
     overrides = {"oasis": {"batch": "fold"}, "lego": {"note": "a batch is no change of a number"}}
-    study = study_of("caltech20", overrides=overrides)
-    batches = {batch.name: batch for batch in study.batches()}
-    of_subsets = {f"run_subset_words1000_{subset}" for subset in study.subsets}
-    assert set(batches) == {"run_fold", "trace_fold"} | of_subsets
-    assert batches["run_fold"].fitted_by({"method": "oasis", "fold": "3"}) == ["oasis"]
-    assert makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
-    together = batches["run_subset_words1000_ten"]
-    assert set(together.fitted) == set(study.named_methods()) - {"oasis"}
-    assert makers(together) == {"model.lookalike": "protocol", "curve.parquet": "traces"}
+    changed = study_of("caltech20", overrides=overrides)
     unchanged = study_of("caltech20", "batch", overrides={"lego": overrides["lego"]})
-    for dumped in (study.params("exhibits"), unchanged.params("exhibits")):
+    for dumped in (changed.params("exhibits"), unchanged.params("exhibits")):
         assert dumped["study"]["overrides"]["lego"] == overrides["lego"]
         assert "batch" not in dumped["study"]["overrides"].get("oasis", {})
 
