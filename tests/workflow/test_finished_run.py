@@ -107,6 +107,7 @@ def test_what_was_stopped_has_the_papers_star_and_no_number(results):
     assert any("did not end within its time limit" in note for note in read_json(table.with_suffix(".json"))["notes"])
     rows = read_results(results / "demo_landmarks/results.parquet")
     assert rows.loc[(rows["metric"] == TIMED_OUT) & (rows["method"] == "qpao"), "value"].eq(1).all()
+    assert "qpao" not in set(rows.loc[rows["metric"] == "map", "method"])
     assert "* marks what did not end" in (results / "demo_landmarks/exhibits/headline.txt").read_text(encoding="utf-8")
 
 

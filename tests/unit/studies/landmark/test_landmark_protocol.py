@@ -12,14 +12,12 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit
-from lookalike.exhibits.results import read_results
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS, load
-from lookalike.learners.registry import learner_class
+from lookalike.learners import SOMLTG, DiagonalOASIS
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.learning_images import draw_learning_images
-from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings
+from lookalike.studies.landmark.rankings import RELEVANCE
 
 LANDMARKS = ("abbey", "bridge", "castle")
 N_WORDS = 600
@@ -87,7 +85,7 @@ def data():
 
 def run(data, learning_images, landmark="castle", draw=0, method="soml-da", **changes):
     known = {name: changes.pop(name) for name in ("n_top", "passes", "chosen") if name in changes}
-    spec = SPECS.get(method, Fit()).model_copy(update=changes)
+    spec = SPECS[method].model_copy(update=changes)
     return protocol.run_landmark(data, learning_images, landmark, draw, spec, seed=3, method=method, **known)
 
 
@@ -95,22 +93,6 @@ def judged(landmark, *kinds, study=STUDY):
     names = study.queries.loc[study.queries.landmark == landmark, "query"]
     chosen = study.relevance[study.relevance["query"].isin(names) & study.relevance.relevance.isin(kinds)]
     return set(chosen.image_id)
-
-
-class Endless(TFIDF):
-    """Learns for ever where there are more than 500 words."""
-
-    def fit_triplets(self, X, triplets):
-        while X.shape[1] > 500:
-            pass
-        return super().fit_triplets(X, triplets)
-
-
-@pytest.fixture
-def slow_learners(monkeypatch):
-    known = {"Endless": Endless}
-    monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: known.get(name) or learner_class(name))
-    monkeypatch.setattr("lookalike.studies.landmark.protocol.warm_up", lambda name: None)
 
 
 def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_landmark():
@@ -284,21 +266,6 @@ def test_mistakes_say_what_to_do(data, learning_images):
         )
     n_judged = np.diff(lost.offsets)
     np.testing.assert_array_equal(lost.ranks, np.repeat(lost.n_gallery - n_judged + 1, n_judged))
-
-
-FILES = {"model.lookalike", "fit.json", "results.parquet", "ranks.npz"}
-
-
-def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(data, learning_images, tmp_path, slow_learners):
-    result = run(data, learning_images, method="endless", learner="Endless", time_limit=0.1)
-    protocol.write_landmark(result, tmp_path, dataset="toys", representation="words600")
-    assert {path.name for path in tmp_path.iterdir()} == FILES
-    rows = read_results(tmp_path / "results.parquet")
-    assert rows.set_index("metric")["value"].to_dict() == {"timed out": 1, "unfinished": 0}
-    assert LandmarkRankings.load(tmp_path / "ranks.npz").n_queries == 0
-    assert result.fit["not_converged"] == "the fit took more than 0.1 s of processor time"
-    with pytest.raises(LookalikeError, match=r"holds no model: the fit took more than 0.1 s"):
-        load(tmp_path / "model.lookalike")
 
 
 def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data, learning_images):
