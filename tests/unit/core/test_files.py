@@ -1,4 +1,4 @@
-"""Files between rules: whole or not at all, and the same bytes each time."""
+"""Files between rules: whole or not at all."""
 
 import errno
 import os

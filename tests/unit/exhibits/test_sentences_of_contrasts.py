@@ -43,11 +43,6 @@ def test_amounts_have_a_proper_sign_and_none_at_zero(value, unit, text):
     assert words.amount(value, unit) == text
 
 
-def test_a_number_stands_with_the_widest_of_its_intervals():
-    rows = [row(2.0, *ends) for ends in ((1.0, 3.0), (-1.0, 2.5), (0.5, 4.0))]
-    assert words.gap(rows) == "+2.0 points [−1.0, +4.0]"
-
-
 def test_differences_behind_a_verdict_stand_with_their_widest_interval_and_print_in_its_digits():
     printed = (4.0, 5.4, -6.000001, NAN)
     rows = [replace(row(1, 0, 2, level), metric=f"metric {place}") for place, level in enumerate(printed)]
