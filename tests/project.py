@@ -29,7 +29,7 @@ CONDA_NAMES = {"matplotlib": "matplotlib-base", "opencv-python-headless": "py-op
 
 
 def requirements_of(path):
-    """What pip calls the modules that a file imports, but for Python's own and the package."""
+    """Return what pip calls the modules that a file imports, but for Python's own and the package."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
