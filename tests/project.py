@@ -1,5 +1,6 @@
 """A copy of the project that a test may run, kill and break."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -25,6 +26,19 @@ PIP_NAMES |= {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 """Module to what pip installs it by, where that is another name."""
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "opencv-python-headless": "py-opencv", "torch": "pytorch"}
 """Name for pip to that for conda, likewise."""
+
+
+def requirements_of(path):
+    """Return what pip calls the modules that a file imports, but for Python's own and the package."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    modules = {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names, "lookalike"}
+    return {PIP_NAMES.get(module, module) for module in modules}
+
 
 needs_torch = pytest.mark.skipif(
     find_spec("torch") is None, reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt"

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from documented_edits import ROOT, apply_edits, documented_edits
-from project import own_settings, run_in
+from project import ROOT, own_settings, run_in
 from snakemake.utils import update_config
 
 from lookalike import learners
@@ -28,6 +27,8 @@ KEPT_RUNS = ROOT / "workflow/resources/runs"
 PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SPHINX = Path(sys.executable).with_name("sphinx-build")
+CAPTIONED = re.compile(r"^```\{code-block\} (\w+)\n:caption: (\S+)\n\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+"""Code blocks with a caption, which are new files; a diff is an edit of a file that is there."""
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +167,36 @@ def test_the_tutorials_learner_runs():
     exec(compile(code, "tutorial", "exec"), names)
     first = names["y"][names["neighbours"]]
     assert (first == names["y"][::25, None]).mean() > 0.5
+
+
+def documented_edits(page):
+    """Language, file and text of every captioned block of a page, in order."""
+    return [(found[1], found[2], found[3]) for found in CAPTIONED.finditer(page.read_text(encoding="utf-8"))]
+
+
+def apply_edits(page, folder):
+    """Write the page's new files into a copy of the project and edit those that it edits; return all of them."""
+    changed = []
+    for language, name, text in documented_edits(page):
+        path = folder / name
+        if language == "diff":
+            before = path.read_text(encoding="utf-8")
+            old, new = sides(text)
+            assert before.count(old) == 1, f"{page.name}: this stands in {name} {before.count(old)} times:\n{old}"
+            path.write_text(before.replace(old, new), encoding="utf-8")
+        else:
+            assert not path.exists(), f"{page.name}: {name} is there already"
+            path.write_text(text, encoding="utf-8")
+        changed.append(path)
+    return changed
+
+
+def sides(diff):
+    """Return what a diff finds and what it puts there; a blank line belongs to both."""
+    lines = diff.splitlines()
+    old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]
+    new = [line[1:] for line in lines if line[:1] in (" ", "+", "")]
+    return "\n".join(old) + "\n", "\n".join(new) + "\n"
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ from project import CONDA_NAMES, ROOT
 ENVS = ROOT / "envs"
 LOCKS = sorted(ENVS.glob("requirements*.txt"))
 CONDA = sorted(ENVS.glob("*.yaml"))
-OF_NETWORKS = {"requirements-deep.txt", "requirements-deep-cpu.txt"}
-
 # of these pip's version has a fourth number, that of the wheel
 WHEEL_NUMBERED = {"py-opencv"}
 
@@ -29,9 +27,16 @@ def test_every_locked_requirement_has_a_hash_and_no_address(lock):
     assert not re.search(r"://|^#|^-", text, flags=re.MULTILINE)
 
 
-def test_development_lock_holds_the_runtime_lock_unchanged():
-    development, runtime = (locked_versions(ENVS / f"requirements{kind}.txt") for kind in ("-dev", ""))
-    assert {name: development.get(name) for name in runtime} == runtime
+def test_locks_have_one_version_of_each_package_and_those_of_the_networks_alone_have_torch():
+    locks = {lock.name: locked_versions(lock) for lock in LOCKS if lock.name != "requirements-lowest.txt"}
+    versions = {}
+    for locked in locks.values():
+        for name, version in locked.items():
+            versions.setdefault(name, set()).add(version.removesuffix("+cpu"))
+    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+    assert locks["requirements.txt"].keys() <= locks["requirements-dev.txt"].keys()
+    with_torch = {lock.name for lock in LOCKS if "torch" in locked_versions(lock)}
+    assert with_torch == {"requirements-deep.txt", "requirements-deep-cpu.txt"}
 
 
 @pytest.mark.parametrize("environment", CONDA, ids=lambda path: path.name)
@@ -45,19 +50,6 @@ def test_conda_environment_names_the_locked_versions(environment):
         name, version = re.fullmatch(r"(\S+) =(\S+)", entry).groups()
         locked = runtime[pip_names.get(name, name)]
         assert (locked.rpartition(".")[0] if name in WHEEL_NUMBERED else locked) == version, entry
-
-
-@pytest.mark.parametrize("lock", sorted(OF_NETWORKS))
-def test_locks_of_the_networks_agree_with_all_others(lock):
-    deep, development = locked_versions(ENVS / lock), locked_versions(ENVS / "requirements-dev.txt")
-    assert deep["torch"].removesuffix("+cpu") == locked_versions(ENVS / "requirements-deep.txt")["torch"]
-    shared = deep.keys() & development.keys()
-    assert "jinja2" in shared
-    assert {name: deep[name] for name in shared} == {name: development[name] for name in shared}
-
-
-def test_only_locks_of_the_networks_name_torch():
-    assert {lock.name for lock in LOCKS if "torch" in locked_versions(lock)} == OF_NETWORKS
 
 
 def test_the_lowest_lock_has_every_lower_bound_but_that_of_torch():

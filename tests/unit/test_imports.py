@@ -1,9 +1,14 @@
 """Which way imports run: a room imports from rooms below it, no module in a circle, no study another study."""
 
 import ast
+import subprocess
+import sys
 from functools import cache
 
+import pytest
 from project import ROOT
+
+from lookalike.exhibits import registry
 
 PACKAGE = ROOT / "src" / "lookalike"
 ROOMS = ("app", "report", "studies", "deep", "exhibits", "learners", "ranking", "data", "features", "core")
@@ -86,6 +91,16 @@ def test_torch_is_imported_by_the_networks_alone_these_only_when_they_are_asked_
             continue
         assert not [node for node in every if "torch" in ast.unparse(node)], path
         assert not [node for node in every if node in tree.body and "lookalike.deep" in ast.unparse(node)], path
+
+
+LISTS = f"from lookalike.studies.rooms import room_exhibits\nfor room in {registry.ROOMS!r}: room_exhibits(room)"
+
+
+@pytest.mark.parametrize("code", ["import lookalike.studies.settings", LISTS])
+def test_settings_and_lists_of_exhibits_load_nothing_heavy(code):
+    command = [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"matplotlib", "sklearn", "numba", "torch"} & set(loaded)
 
 
 def test_names_that_scripts_import_exist():

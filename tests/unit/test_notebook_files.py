@@ -2,15 +2,15 @@
 
 import ast
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
+from project import ROOT
 
 from lookalike.exhibits.registry import PAPERS
 from lookalike.studies.rooms import all_exhibits
 
-FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+FOLDER = ROOT / "notebooks"
 NOTEBOOKS = {
     "oasis_2009_draft": "oasis-2009-draft",
     "oasis_nips_2009": "oasis-nips-2009",

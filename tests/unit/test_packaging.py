@@ -1,6 +1,5 @@
 """Files that are shipped: the wheel and its metadata, the library without Snakemake, the image, the catalogue."""
 
-import ast
 import re
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from email.parser import Parser
 
 import pytest
 import yaml
-from project import PIP_NAMES, ROOT
+from project import ROOT, requirements_of
 
 import lookalike
 
@@ -73,16 +72,12 @@ def test_an_extra_has_what_its_rooms_import(extra):
             *(named(PROJECT["optional-dependencies"][name]) for part in others for name in part.split(","))
         )
 
-    brought = {"llvmlite", "threadpoolctl", "pydantic_core", "lookalike"}  # by numba, scikit-learn, pydantic
+    brought = {"llvmlite", "threadpoolctl", "pydantic_core"}  # by numba, scikit-learn, pydantic
     has = named(PROJECT["optional-dependencies"][extra] + PROJECT["dependencies"]) | brought
     has |= {"torch"}  # the rows of networks say where it is not installed
     for room in ROOMS[extra]:
         for path in sorted((PACKAGE / room).rglob("*.py")):
-            nodes = list(ast.walk(ast.parse(path.read_text())))
-            names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-            names += [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
-            modules = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
-            assert {PIP_NAMES.get(module, module) for module in modules} <= has, path
+            assert requirements_of(path) <= has, path
 
 
 def test_the_version_has_one_place():

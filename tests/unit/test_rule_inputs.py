@@ -1,12 +1,10 @@
 """Rules against the scripts they run: the environment that they name has what the script imports."""
 
-import ast
 import re
-import sys
 
 import pytest
 import yaml
-from project import CONDA_NAMES, PIP_NAMES, ROOT
+from project import CONDA_NAMES, ROOT, requirements_of
 
 from lookalike.core.fingerprint import imported_modules
 
@@ -28,14 +26,6 @@ def test_a_rules_environment_holds_what_its_script_imports(script, block):
     assert environment is not None, f"the rule of {script} names no environment"
     listed = yaml.safe_load((ROOT / "envs" / environment[1]).read_text())["dependencies"]
     installed = {entry.split(" ")[0] for entry in listed}
-    needed = set()
-    for file in imported_modules(ROOT / "workflow" / "scripts" / script):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Import):
-                needed |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                needed.add(node.module.split(".")[0])
-    needed -= {*sys.stdlib_module_names, "lookalike"}
-    names = {PIP_NAMES.get(name, name) for name in needed}
-    missing = {CONDA_NAMES.get(name, name) for name in names} - installed
+    needed = set().union(*map(requirements_of, imported_modules(ROOT / "workflow" / "scripts" / script)))
+    missing = {CONDA_NAMES.get(name, name) for name in needed} - installed
     assert not missing, f"envs/{environment[1]} lacks {sorted(missing)}, which {script} needs"

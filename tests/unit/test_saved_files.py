@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -24,6 +25,7 @@ from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.large_scale import TrainingPlan, train
+from lookalike.ranking.rankings import Rankings
 
 N_FLIPS = 200
 RANDOM = np.random.default_rng(0)
@@ -59,15 +61,11 @@ def gallery(path):
 
 
 def small_network():
-    from lookalike.deep.configuration import ConvolutionLayer, NetworkConfiguration
+    from made_networks import tiny
+
     from lookalike.deep.network import DeepRankingNetwork
 
-    layers = {"convolutions": (ConvolutionLayer(6, 5, padding=2, pool=2, pool_stride=2),), "fully_connected": (12,)}
-    return DeepRankingNetwork(
-        NetworkConfiguration(
-            name="small", input_size=16, embedding_width=8, multiscale=False, low_resolution=(), **layers
-        )
-    )
+    return DeepRankingNetwork(tiny(multiscale=False, low_resolution=()))
 
 
 def network(path):
@@ -135,13 +133,31 @@ def test_a_flipped_byte_changes_no_answer(tmp_path, kind):
     assert not any("\n" in sentence for sentence in refused)
 
 
+LOG = QueryLog.from_pairs([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5, 6)
+GRADED = RelevanceData.from_pairs([7, 3, 9], ["cat", "cat", "dog"], [7], [3], [0.5])
+RANKED = Rankings(np.array([0, 1, 3]), np.array([1, 2, 4], np.int32), 5, np.array([7, 9], np.int32))
+WITH_NEIGHBOURS = replace(RANKED, neighbours=np.eye(2, dtype=np.int32), neighbour_scores=np.eye(2, dtype=np.float32))
+SAVED = [LOG, GRADED, RelevanceData.from_labels([], []), RANKED, WITH_NEIGHBOURS]
+
+
+@pytest.mark.parametrize("saved", SAVED, ids=lambda saved: type(saved).__name__)
+def test_what_is_saved_comes_back_and_has_the_same_bytes_each_time(tmp_path, saved):
+    saved.save(tmp_path / "a.npz")
+    again = saved.load(tmp_path / "a.npz")
+    again.save(tmp_path / "b.npz")
+    assert (tmp_path / "b.npz").read_bytes() == (tmp_path / "a.npz").read_bytes()
+    for name, value in vars(saved).items():
+        found = getattr(again, name)
+        np.testing.assert_array_equal(*(part.toarray() if sp.issparse(part) else part for part in (found, value)))
+
+
 def query_log(folder):
-    QueryLog.from_pairs([0, 1], [0, 1]).save(folder / "log.npz")
+    LOG.save(folder / "log.npz")
     return lambda: QueryLog.load(folder / "log.npz")
 
 
 def relevance(folder):
-    RelevanceData.from_labels(range(3), ["a", "a", "b"]).save(folder / "relevance.npz")
+    GRADED.save(folder / "relevance.npz")
     return lambda: RelevanceData.load(folder / "relevance.npz")
 
 

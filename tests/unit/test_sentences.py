@@ -51,23 +51,3 @@ def test_no_sentence_is_searched_split_or_edited(room):
         if (literals := found_in(path.read_text(encoding="utf-8")))
     }
     assert found == {path: literals for path, literals in KNOWN.items() if path.startswith(f"{room}/")}
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "why.removeprefix('not run:')",
-        "note.partition(' (our reading')",
-        "re.compile(r'(?<!al)\\. ').split(caption)",
-        "'synthetic' in study.title",
-        "'converge' in row['note']",
-        "frame['stopped'].str.contains('limit')",
-    ],
-)
-def test_what_searches_a_sentence_is_seen(code):
-    assert found_in(code)
-
-
-@pytest.mark.parametrize("code", ["path.removesuffix('.csv')", "id.partition('/')", "'method' in frame"])
-def test_what_reads_a_path_or_an_id_is_not(code):
-    assert not found_in(code)

@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from project import ROOT, copy_project, needs_torch, run_in
+from project import copy_project, needs_torch, run_in
 
 from lookalike.core.instructions import NEEDED, X86_64_V3, hold_instructions, processor_flags, why_not_same_digits
 
@@ -125,7 +125,3 @@ def test_an_older_node_lets_go_what_the_node_that_sent_the_job_has_held():
     environment["MKL_CBWR"] = "AUTO"
     assert "digits may differ" in hold_instructions(environment, {"sse4_2"})
     assert environment == {"PATH": "/bin", "MKL_CBWR": "AUTO"}
-
-
-def test_the_setting_is_written_where_the_others_are():
-    assert "instructions: x86-64-v3" in (ROOT / "config.yaml").read_text()

@@ -1,4 +1,4 @@
-"""Files between rules: whole or not at all, and the same bytes each time."""
+"""Files between rules: whole or not at all."""
 
 import errno
 import os
@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 from lookalike.core import files
 from lookalike.core.errors import LookalikeError
@@ -193,26 +192,6 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path,
     with pytest.raises(LookalikeError, match=r"^cannot write into .*results/demo: mend its permissions"):
         files.check_writable(tmp_path / "results")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["demo", "logs", "results"]
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_tables_come_back_and_are_the_same_bytes_twice(tmp_path, suffix):
-    table = pd.DataFrame({"image_id": np.arange(3, dtype=np.int64), "label": ["a", "b", "c"], "map": [0.1, 0.2, 0.3]})
-    paths = [tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"]
-    for path in paths:
-        files.write_table(table, path)
-        pd.testing.assert_frame_equal(files.read_table(path), table)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_sparse_matrices_are_canonical(tmp_path):
-    unsorted = sp.csr_array((np.array([1, 2, 0, 3]), np.array([2, 0, 1, 2]), np.array([0, 3, 4])), shape=(2, 3))
-    files.write_csr(unsorted, tmp_path / "counts.npz")
-    read = files.read_csr(tmp_path / "counts.npz")
-    assert read.has_sorted_indices
-    assert read.nnz == 3
-    np.testing.assert_array_equal(read.toarray(), unsorted.toarray())
-    assert unsorted.nnz == 4, "the caller's matrix stays as it is"
 
 
 def test_an_npz_that_would_fill_the_memory_hangs_or_is_damaged_is_one_sentence(tmp_path):

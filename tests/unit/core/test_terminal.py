@@ -168,14 +168,6 @@ def test_an_interrupted_run_blames_no_job_and_ends_all(display, capsys):
     assert capsys.readouterr().err == "Interrupted: what is done is kept, and the same command goes on.\n"
 
 
-def test_an_error_before_anything_runs_is_said_and_nothing_to_do_too(display, capsys):
-    tell(display, "error", "config: there is no method 'osis'", logging.ERROR, exception="WorkflowError")
-    tell(display, message="Nothing to be done (all requested files are present and up to date).")
-    assert "no method 'osis'" in said(display)
-    assert "Nothing was to be done" in said(display)
-    assert "main numbers" in capsys.readouterr().out
-
-
 def test_what_steers_a_terminal_or_turns_a_line_round_is_escaped_and_nothing_else():
     for sign in map(chr, STEERING):
         assert escaped(f"a{sign}b") == f"a{sign}b".encode("unicode_escape").decode()

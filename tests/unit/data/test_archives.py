@@ -9,18 +9,18 @@ import tarfile
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_archives import make_tar, member
+from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_json
 from lookalike.data import archives
 from lookalike.data.archives import Archive, fetch_archive, is_reachable, load_archives, unpack_archive
 
-RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
+RESOURCES = ROOT / "workflow" / "resources"
 CONTENT = np.random.default_rng(0).bytes(3_500_000)
 MD5 = hashlib.md5(CONTENT).hexdigest()
 SIZE = len(CONTENT)

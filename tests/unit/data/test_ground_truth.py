@@ -5,8 +5,6 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from made_manifests import TEXT
 
 from lookalike.core.errors import LookalikeError
@@ -81,19 +79,6 @@ def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_pat
     )
     assert [ground_truth.landmarks_with(tmp_path, n_positives) for n_positives in (1, 2)] == [["hall"], []]
     assert ground_truth.landmarks_with(tmp_path / "nowhere", 1) == ground_truth.landmarks_of(tmp_path / "nowhere") == []
-
-
-number = st.floats(-1e4, 1e4, allow_nan=False)
-size = st.floats(0.01, 1e3)
-
-
-@settings(max_examples=20, deadline=None)
-@given(number, number, size, size, st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(ground_truth.LISTS)))
-def test_what_is_written_is_read_back(tmp_path_factory, x, y, w, h, listed):
-    query = ground_truth.Query("town_hall_3", "town_hall", 3, "ä_1", x, y, x + w, y + h)
-    folder = tmp_path_factory.mktemp("truth")
-    ground_truth.write_ground_truth(folder, [query], {query.name: listed})
-    assert ground_truth.read_lists(folder) == ground_truth.GroundTruth((query,), {query.name: listed})
 
 
 def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from made_archives import make_tar, member
+from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import locate
@@ -21,7 +22,7 @@ from lookalike.data.locate import (
     why_not_obtainable,
 )
 
-RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
+RESOURCES = ROOT / "workflow" / "resources"
 FILES = {
     "caltech256": ["001.ak47/1.jpg", "001.ak47/2.jpg", "056.dog/greg/1.jpg", "056.dog/RENAME2"],
     "oxford5k_images": ["hall_000001.jpg", "hall_000002.jpg"],

@@ -1,27 +1,18 @@
-"""The synthetic images: the same bytes from any process, in the form that readers of real data sets take."""
+"""The synthetic images: each follows from its name and the seed, and is judged by what is visible in it."""
 
 import itertools
-import subprocess
-import sys
 from dataclasses import replace
 from typing import Any
 
-import cv2
 import numpy as np
-import pandas as pd
 import pytest
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
-from lookalike.core.seeds import generator
-from lookalike.data import painted_landmarks, painted_triplets
-from lookalike.data.ground_truth import painted_truth, read_ground_truth, read_lists
-from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, PaintedCategories
-from lookalike.data.painted_landmarks import DISTRACTOR, N_QUERIES, Camera, PaintedLandmarks, View
-from lookalike.data.painted_triplets import FACTORS, PaintedTriplets, rated_triplets, relevance_of
+from lookalike.data import painted_landmarks
+from lookalike.data.painted_categories import CLUTTER, PaintedCategories
+from lookalike.data.painted_landmarks import DISTRACTOR, Camera, PaintedLandmarks, View
+from lookalike.data.painted_triplets import PaintedTriplets, rated_triplets, relevance_of
 from lookalike.data.painter import Pose
-from lookalike.data.rated_triplets import read_release
-from lookalike.data.scan import scan_folder, scan_photographs
 
 CATEGORIES = PaintedCategories(classes=3, images_per_class=4, clutter_images=2, width=128, height=96, seed=5)
 LANDMARKS = PaintedLandmarks(
@@ -31,49 +22,19 @@ FEW = {"images_per_category": 10, "evaluation_images_per_category": 12}
 TRIPLETS = PaintedTriplets(categories=5, held_out=1, triplets=100, noise_images=0.4, size=48, seed=7, **FEW)
 SOME_CATEGORIES = [(0, 3), (0, 2), (2, 3), (CLUTTER, 1)]
 SOME_TRIPLETS = [("training", 1, 2), ("evaluation", 1, 2), ("training", 1, 3), ("training", 2, 2)]
-# recipe, more of everything, some of its images, and how many there are
+# recipe, more of everything, and some of its images
 RECIPES = {
-    "categories": (CATEGORIES, {"classes": 9, "images_per_class": 7, "clutter_images": 5}, SOME_CATEGORIES, 14),
-    "landmarks": (LANDMARKS, {"landmarks": 3, "distractors": 9}, [(1, 3), (1, 4), (0, 3), (DISTRACTOR, 2)], 24),
-    "triplets": (TRIPLETS, {"categories": 6, "images_per_category": 12}, SOME_TRIPLETS, 100),
+    "categories": (CATEGORIES, {"classes": 9, "images_per_class": 7, "clutter_images": 5}, SOME_CATEGORIES),
+    "landmarks": (LANDMARKS, {"landmarks": 3, "distractors": 9}, [(1, 3), (1, 4), (0, 3), (DISTRACTOR, 2)]),
+    "triplets": (TRIPLETS, {"categories": 6, "images_per_category": 12}, SOME_TRIPLETS),
 }
 each_recipe = pytest.mark.parametrize("name", RECIPES)
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """Folder of each recipe's images, half of them written by another process."""
-    root = tmp_path_factory.mktemp("painted") / "images"
-    folders = {recipe: root / name for name, (recipe, *_) in RECIPES.items()}
-    code = "from lookalike.data.painted_{0} import *\n{1!r}.write_images({2!r}, 1, 2)\n"
-    script = "".join(code.format(path.name, recipe, str(path)) for recipe, path in folders.items())
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
-    for recipe, folder in folders.items():
-        assert recipe.write_images(folder, 0, 2) == len(list(recipe.members())) // 2
-    for recipe in (LANDMARKS, TRIPLETS):
-        recipe.write_beside(folders[recipe])
-    return folders
-
-
-def contents(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.jpg")}
-
-
-@each_recipe
-def test_shards_and_processes_write_the_same_bytes(name, written, tmp_path):
-    recipe, _, _, n_images = RECIPES[name]
-    assert recipe.write_images(tmp_path / "images") == n_images
-    assert contents(tmp_path / "images") == contents(written[recipe])
-    assert set(contents(written[recipe])) == {recipe.path(*member) for member in recipe.members()}
-    assert [path.name for path in tmp_path.iterdir()] == ["images"], "no scratch remains"
-    with pytest.raises(LookalikeError, match="shard is 2 of 2"):
-        recipe.write_images(tmp_path, 2, 2)
 
 
 @each_recipe
 def test_an_image_follows_from_its_name_and_the_seed_alone(name):
     recipe: Any
-    recipe, more, members, _ = RECIPES[name]
+    recipe, more, members = RECIPES[name]
     images = [recipe.paint(*member) for member in members]
     for member, image in zip(members, images, strict=True):
         np.testing.assert_array_equal(replace(recipe, **more).paint(*member), image)
@@ -118,38 +79,6 @@ def test_numbers_out_of_range_are_refused_in_a_sentence(recipe, change, words):
         replace(recipe, **change)
 
 
-def test_a_folder_of_categories_is_like_an_archive_with_odd_files(tmp_path):
-    recipe = replace(CATEGORIES, width=208, height=160)
-    recipe.write_images(tmp_path)
-    recipe.write_beside(tmp_path)
-    manifest = scan_folder(tmp_path, clutter_labels=(CLUTTER_LABEL,), n_threads=1)
-    counts = {"ok": 3 * 4 + 4, "clutter": 2, "too_small": 1, "unreadable": 1, "not_an_image": 1}
-    assert manifest["status"].value_counts().to_dict() == counts
-    assert set(manifest["label"]) == {*recipe.names(), CLUTTER_LABEL}
-    usable = manifest[manifest["status"] == "ok"]
-    assert set(zip(usable["width"], usable["height"], strict=True)) == {(208, 160)}, "turned by EXIF, too"
-    for place, name in enumerate(("greyscale.jpg", "cmyk.jpg", "sixteen_bits.png", "turned.jpg")):
-        label = place % recipe.classes
-        own = recipe.paint(label, recipe.images_per_class + place).mean(axis=2)
-        written = load_rgb(tmp_path / recipe.name_of(label) / f"{label + 1:03d}_{name}").mean(axis=2)
-        assert np.corrcoef(own.ravel(), written.ravel())[0, 1] > 0.9, f"{name} is a painting of its own class"
-
-
-def test_the_study_s_own_reader_reads_the_ground_truth(written):
-    manifest = scan_photographs(written[LANDMARKS])
-    truth = painted_truth(written[LANDMARKS])
-    queries, relevance = read_ground_truth(truth, manifest)
-    assert read_lists(truth) == LANDMARKS.ground_truth()
-    assert queries["landmark"].value_counts().to_dict() == dict.fromkeys(LANDMARKS.names(), N_QUERIES)
-    assert (manifest["status"] == "ok").all()
-    assert queries[["x_min", "y_min"]].min().min() >= 0
-    assert (queries[["x_max", "y_max"]].to_numpy() <= (160, 120)).all()
-    listed = relevance[relevance["query"] == queries["query"][0]]["relevance"]
-    assert listed.value_counts().to_dict() == {"good": 6, "ok": 3, "junk": 1}, "10 x 0.55, 0.27, the rest"
-    own = queries.merge(relevance, on=["query", "image_id"])["relevance"]
-    assert own.tolist() == ["good"] * len(queries), "a query is in its own list"
-
-
 CAMERA = Camera((0, 3, 60), 0, 160, (80, 80))
 
 
@@ -173,27 +102,6 @@ def test_what_is_in_the_way_is_not_visible():
     assert share(CAMERA._replace(heading=np.pi), landmark) == 0, "it is behind the camera"
 
 
-def test_buildings_have_enough_keypoints():
-    recipe, sift = replace(LANDMARKS, width=320, height=240), cv2.SIFT_create()
-    images = [recipe.paint(*member) for member in ((0, 0), (1, 0), (DISTRACTOR, 0), (0, 1), (1, 1))]
-    assert np.median([len(sift.detect(image)) for image in images]) > 100
-
-
-def test_the_reader_of_releases_finds_all_of_it(written):
-    read = read_release(written[TRIPLETS])
-    assert len(read.triplets) == len(set(rated_triplets(TRIPLETS)))
-    assert set(read.triplets["text_query"]) == set(TRIPLETS.names())
-    assert set(read.triplets["kind"]) == {"in-class", "out-of-class"}
-    assert (read.pool.groupby("text_query").size() == 12 + TRIPLETS.n_noise).all()
-    assert set(read.relevance.labels) == set(TRIPLETS.names()[:4]), "the last category is held out"
-    assert read.relevance.n_images == 40
-    assert set(read.manifest["status"]) == {"ok"}
-    table = pd.read_csv(written[TRIPLETS] / "training/relevance.csv")
-    assert table["relevance"].between(0.001, 1).all()
-    assert not table.duplicated(["image1", "image2"]).any()
-    assert (table["image1"].str.split("/").str[0] == table["image2"].str.split("/").str[0]).all()
-
-
 def test_raters_follow_the_relevance():
     rated = list(rated_triplets(TRIPLETS))
     looks = np.array([[TRIPLETS.looks("evaluation", *image) for image in triplet] for triplet in rated])
@@ -205,14 +113,3 @@ def test_raters_follow_the_relevance():
     assert 0.1 < 1 - in_class.mean() < 0.45
     first, second = looks[0, :2]
     assert relevance_of(first, second) == relevance_of(second, first) < relevance_of(first, first) == 1
-
-
-@pytest.mark.parametrize("number", range(len(FACTORS)), ids=FACTORS)
-def test_every_factor_shows_in_the_pixels_and_lowers_the_relevance(number):
-    looks = np.full((2, len(FACTORS)), 0.3)
-    looks[1, number] = 0.7
-    named = (dict(zip(FACTORS, row.tolist(), strict=True)) for row in looks)
-    scenes = [painted_triplets.TripletScene(TRIPLETS, factors, generator(0, "chance")) for factors in named]
-    first, second = (scene.paint("house", "stripes").astype(float) for scene in scenes)
-    assert np.abs(first - second).mean() > 0.5
-    assert relevance_of(*looks) < 0.97

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from made_manifests import TEXT
 from PIL import Image
 
@@ -142,25 +140,6 @@ def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
     assert manifest.loc["broken/P.jpg", "status"] == "unreadable"
     assert crooked.manifest.loc[crooked.pool["image_id"], "sha256"].is_unique
     assert set(crooked.triplets[["query", "positive", "negative"]].to_numpy().ravel()) == set(crooked.pool["image_id"])
-
-
-@settings(max_examples=5, deadline=None)
-@given(order=st.permutations(range(8)), split=st.integers(0, 4))
-def test_the_order_of_rows_and_files_does_not_matter(tmp_path_factory, order, split):
-    root = tmp_path_factory.mktemp("release")
-    sound_release(root)
-    (root / "t3" / "P.jpg").unlink()
-    expected = read_release(root)
-    rows = [row for i in range(4) for row in two_rows(f"t{i}")]
-    write_csv(root / "ratings.csv", [rows[place] for place in order])
-    found = read_release(root)
-    for name in ("manifest", "triplets", "pool"):
-        pd.testing.assert_frame_equal(getattr(expected, name), getattr(found, name))
-    assert reasons(expected) == reasons(found) == {"triplet with an image that is missing": 2}
-    # the same over two files, each of which holds whole triplets
-    write_csv(root / "ratings.csv", rows[: 2 * split])
-    write_csv(root / "more" / "rest.CSV", rows[2 * split :])
-    assert by_path(read_release(root)) == by_path(expected)
 
 
 def shared_rows(*triplets):

@@ -101,28 +101,6 @@ def test_blocks_are_the_relevance_within_each_category(codes, seed):
     assert data.labels.tolist() == labels.tolist()
 
 
-LOG_TYPES = {"query": "int32", "image": "int32", "relevance": "float32", "n_queries": "int64", "n_images": "int64"}
-GRADED_TYPES = {"image_id": "int32", "category": "int32", "indices": "int32", "indptr": "int64", "data": "float32"}
-
-
-@pytest.mark.parametrize(
-    ("saved", "types"), [(LOG, LOG_TYPES), (GRADED, GRADED_TYPES), (RelevanceData.from_labels([], []), GRADED_TYPES)]
-)
-def test_a_file_gives_all_back_and_has_the_same_bytes_each_time(saved, types, tmp_path):
-    saved.save(tmp_path / "a" / "file.npz")
-    again = saved.load(tmp_path / "a" / "file.npz")
-    again.save(tmp_path / "b.npz")
-    assert (tmp_path / "b.npz").read_bytes() == (tmp_path / "a" / "file.npz").read_bytes()
-    with np.load(tmp_path / "b.npz") as arrays:
-        assert {name: str(array.dtype) for name, array in arrays.items() if name != "category_names"} == types
-    if isinstance(saved, QueryLog):
-        np.testing.assert_array_equal(dense(again), dense(saved))
-    else:
-        np.testing.assert_array_equal(again.image_id, saved.image_id)
-        np.testing.assert_array_equal(again.labels, saved.labels)
-        np.testing.assert_array_equal(again.relevance.toarray(), saved.relevance.toarray())
-
-
 NONE = np.zeros((2, 2))
 
 

@@ -1,15 +1,14 @@
 """Class lists: the papers' against the archive's folders, a user's against the manifest."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from made_manifests import manifest_of
+from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import subsets
 
-RESOURCES = Path(__file__).resolve().parents[3] / "workflow" / "resources"
+RESOURCES = ROOT / "workflow" / "resources"
 CLASSES = {
     "003.backpack": {"ok": 3},
     "041.coffee-mug": {"ok": 5, "too_small": 1},

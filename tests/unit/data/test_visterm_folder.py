@@ -1,11 +1,9 @@
 """Folders of counts in place of photographs: what they tell of these, and what they do not."""
 
-import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 from lookalike.data.scan import COLUMN_TYPES
-from lookalike.data.visterm_folder import anonymous, labels_in, read_visterm_folder, small_counts, write_visterm_folder
+from lookalike.data.visterm_folder import anonymous
 
 
 def manifest_of(paths):
@@ -23,16 +21,3 @@ def test_photographs_without_names_keep_their_order():
     assert table["label"].tolist() == ["gate", "gate", "old fort", ""]
     assert set(table["sha256"]) == {""}
     assert table["image_id"].tolist() == given["image_id"].tolist()
-
-
-def test_counts_come_back_whole_from_few_bytes(tmp_path):
-    counts = sp.csr_array(np.array([[0, 200], [3, 0], [0, 0]], dtype=np.int32))
-    assert small_counts(counts).dtype == np.uint8
-    assert small_counts(sp.csr_array(counts * 2)).dtype == np.uint16
-    manifest = anonymous(manifest_of(["a/1.jpg", "a/2.jpg", "b/1.jpg"]))
-    write_visterm_folder(tmp_path, manifest, np.ones(3, dtype=bool), small_counts(counts))
-    read, pool, again = read_visterm_folder(tmp_path, 2)
-    assert (again.dtype, again.toarray().tolist()) == (np.int32, counts.toarray().tolist())
-    assert read.equals(manifest)
-    assert len(pool) == 3
-    assert (labels_in(tmp_path), labels_in(tmp_path / "nowhere")) == (["a", "a", "b"], [])

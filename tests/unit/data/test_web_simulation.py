@@ -1,17 +1,16 @@
 """The simulated web data: the same from any shards, with the printed marginals, and something to learn in it."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from made_stores import write_store
+from project import ROOT
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_table
-from lookalike.data import web_images, web_simulation
+from lookalike.data import web_simulation
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_marginals import measure_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
@@ -25,7 +24,7 @@ TENTH = WebSimulation(n_images=269_442, topics=100, seed=1)
 @pytest.fixture(scope="module")
 def table_1():
     """Printed numbers of Table 1 of the JMLR paper, as in ``training_queries``."""
-    printed = pd.read_csv(Path(__file__).resolve().parents[3] / "workflow" / "resources" / "reference-values.csv")
+    printed = pd.read_csv(ROOT / "workflow" / "resources" / "reference-values.csv")
     rows = printed[(printed["paper"] == "oasis-jmlr-2010") & (printed["exhibit"] == "table1")]
     return {f"{row.setting}_{row.metric}": int(row.value) for row in rows.itertuples()}
 
@@ -61,42 +60,6 @@ def test_a_tenth_of_the_log_has_the_printed_numbers_in_proportion(table_1):
     np.testing.assert_array_equal(log.relevance, np.floor(log.relevance))
     for bound in (2, 10, 100):
         assert (log.relevance >= bound).mean() == pytest.approx(bound**-1.2, rel=0.1)
-
-
-@pytest.mark.parametrize("n_images", [60, 137, 5_000])
-def test_a_log_is_well_formed_at_every_size(n_images):
-    sim = WebSimulation(n_images=n_images, seed=2)
-    log = sim.log
-    pairs = log.query.astype(np.int64) * n_images + log.image
-    assert (np.diff(pairs) > 0).all()  # sorted, and each once
-    assert log.query.max() < sim.n_queries == sim.n_rare_queries + sim.n_full_queries
-    assert np.isin(log.main_query * np.int64(n_images) + np.arange(n_images), pairs).all()
-    np.testing.assert_array_equal(log.image_topic, log.query_topic[log.main_query])
-    assert n_images <= len(pairs) <= round(n_images * QUERIES_PER_IMAGE)
-    assert len(np.unique(log.image_topic)) == sim.n_topics >= 2
-
-
-def test_terms_come_from_their_sources_in_the_given_shares():
-    """Words 0-9 are the background's alone, 10-19 those of two topics, 20-29 of two styles, 30-39 of two queries."""
-    n, words, shares = 20_000, np.arange(40, dtype=np.uint32), (0.2, 0.05, 0.3)
-    of_two = tuple(np.tile(table, (2, 1)) for table in web_images.alias_table(np.ones(5)))
-    pairs = words[10:].reshape(3, 2, 5)
-    background = words[:10], *web_images.alias_table(np.ones(10))
-    tables = web_images.Tables(background, (pairs[0], *of_two), (pairs[1], *of_two), pairs[2])
-    topics, queries = (np.arange(n, dtype=np.int32) // step % 2 for step in (1, 2))
-    indptr, found, counts = np.empty(n + 1, np.int64), np.empty(40 * n, np.uint32), np.empty(40 * n, np.uint8)
-    mixed = web_images.Shares(*shares, 20.0, 0.3)
-    web_images.sample_images(np.uint64(7), 0, topics, queries, mixed, tables, 40, (indptr, found, counts))
-    drawn = sp.csr_array((counts[: indptr[-1]], found[: indptr[-1]].astype(np.int32), indptr), shape=(n, 40)).toarray()
-    terms = drawn.astype(np.int64).reshape(n, 8, 5).sum(axis=2)
-    assert terms.sum() / n == pytest.approx(20, rel=0.01)
-    sources = terms.reshape(n, 4, 2).sum(axis=(0, 2)) / terms.sum()
-    np.testing.assert_allclose(sources[[1, 3, 2]], shares, rtol=0.03)
-    for place, own in ((2, topics), (6, queries)):  # none of the other topic's or query's
-        assert not terms[np.arange(n), place + 1 - own].any()
-    assert ((terms[:, 4] > 0) & (terms[:, 5] > 0)).sum() == 0  # an image has one style
-    of_topic = terms[:, 2:4].sum(axis=1) / terms.sum(axis=1)
-    assert of_topic.std() == pytest.approx(np.sqrt(0.4**2 / 12 + 0.2 * 0.8 / 20), rel=0.1)  # uniform from 0 to 0.4
 
 
 def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_zipf():
@@ -137,31 +100,6 @@ def test_an_image_does_not_depend_on_its_shard(tmp_path):
 def test_what_does_not_fit_is_refused(tmp_path, changes, shard, message):
     with pytest.raises(LookalikeError, match=message):
         replace(SMALL, **changes).write_shard(*shard, tmp_path / "shard")
-
-
-def write(sim, folder):
-    sim.query_log().save(folder / "log.npz")
-    sim.write_images(folder / "images.parquet")
-    sim.write_shard(0, 1, folder / "shard")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_files_hold_what_was_drawn_and_are_the_same_each_time(tmp_path):
-    written = write(replace(SMALL), tmp_path / "a")
-    assert written == write(replace(SMALL), tmp_path / "b")
-    other = write(replace(SMALL, seed=4), tmp_path / "c")
-    assert all(other[name] != content for name, content in written.items())
-    log, again = SMALL.log, QueryLog.load(tmp_path / "a" / "log.npz")
-    for found, drawn in zip(again.pairs(), log, strict=False):
-        np.testing.assert_array_equal(found, drawn, strict=True)
-    assert (again.n_images, again.n_queries) == (500, SMALL.n_queries)
-    part = np.where(SMALL.is_test(), "test", "train")
-    images = {"image_id": np.arange(500, dtype=np.int32), "part": part}
-    pd.testing.assert_frame_equal(read_table(tmp_path / "a" / "images.parquet"), pd.DataFrame(images))
-    counts = measure_marginals(again, part, VistermStore([tmp_path / "a" / "shard"], SMALL.words), 9, size=200)
-    relevant = counts[counts["quantity"] == "relevant_per_image"]
-    size = relevant["part"].map({"train": 200, "test": SMALL.n_test})  # the sample asked for, or all if there are fewer
-    np.testing.assert_allclose(relevant["value"] * size, np.rint(relevant["value"] * size))
 
 
 # query 0: images 0 1 2; query 1: images 2 3; query 2: image 4; query 3: images 0 2

@@ -6,22 +6,41 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import toy
 from made_report import toy_study
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.drawing import draw, save, titles_of_points
 from lookalike.exhibits.image_grid import WRONG, draw_gallery, tile_of
-from lookalike.exhibits.model import Axis, Figure, Gallery, Panel, Series, Tile
+from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Tile
 from lookalike.exhibits.style import Look, lay_out, paper_style
 
 
-@pytest.mark.parametrize("make", [toy.figure, toy.gallery])
-def test_the_same_numbers_give_the_same_bytes(make, tmp_path):
+def figure():
+    """Curves, numbers in print beside them, and a panel of nothing."""
+    x = np.arange(1.0, 31.0)
+    frame = pd.DataFrame({"series": np.repeat(["oasis", "printed"], [30, 30]), "k": np.tile(x, 2), "extra": "kept"})
+    frame["p"] = 1 / frame["k"]
+    frame["low"], frame["high"] = frame["p"] * 0.9, frame["p"] * 1.1
+    series = (
+        Series("OASIS", {"series": "oasis"}, "k", "p", Look("#D55E00", "o"), "low", "high"),
+        Series("printed", {"series": "printed"}, "k", "p", Look("#000000", "s"), kind="points", hollow=True),
+    )
+    lines = (Line("chance", 0.1, Look("#000000", "", "--"), label="0.10"), Line("stop", 7, Look("#000", "", ":"), True))
+    panel = Panel("one", Axis("k", "log", ticks=((1.0, "one"), (10.0, "ten"))), Axis("P@k", low=0), series, lines)
+    return Figure(frame, (panel, Panel("two", Axis(), Axis(), empty="nothing here")))
+
+
+BLACK = np.zeros((4, 8, 3), dtype=np.uint8)
+TILES = (Tile(BLACK, box=(0, 0, 0.5, 0.5), corner="1"), Tile(BLACK, mark=WRONG), Tile(None, "no image"))
+GALLERY = Gallery(pd.DataFrame({"image": [1]}), (TILES,), heads=("query",))
+
+
+@pytest.mark.parametrize("drawn", [figure(), GALLERY])
+def test_the_same_numbers_give_the_same_bytes(drawn, tmp_path):
     study = toy_study("toy")
     for name in "ab":
-        save(make(study), tmp_path / name / "fig", study)
+        save(drawn, tmp_path / name / "fig", study)
     for suffix in (".png", ".svg", ".pdf"):
         first, second = (tmp_path / name / f"fig{suffix}" for name in "ab")
         assert first.read_bytes() == second.read_bytes()
@@ -29,7 +48,7 @@ def test_the_same_numbers_give_the_same_bytes(make, tmp_path):
 
 def test_lines_show_all_points_with_their_error_bars_and_the_legend_names_each_once():
     with paper_style():
-        canvas = draw(toy.figure(None))
+        canvas = draw(figure())
     (legend,), (axis, empty) = canvas.legends, canvas.axes
     assert sorted(text.get_text() for text in legend.get_texts()) == ["OASIS", "chance", "printed", "stop"]
     curve = max(axis.lines, key=lambda line: len(line.get_xdata()))
@@ -37,24 +56,6 @@ def test_lines_show_all_points_with_their_error_bars_and_the_legend_names_each_o
     assert len(axis.containers) == 1  # error bars of ours; print has none
     assert [tick.get_text() for tick in axis.get_xticklabels()] == ["one", "ten"]
     assert [text.get_text() for text in empty.texts] == ["nothing here"]
-
-
-@pytest.mark.parametrize(
-    "series",
-    [
-        Series("band", {}, "x", "y", Look("#000000", "o"), "low", "high", band=True),
-        Series("thin", {}, "x", "y", Look("#000000", "o"), thin=True),
-        Series("nowhere", {"y": -1}, "x", "y", Look("#000000", "o"), "low", "high"),
-    ],
-)
-@pytest.mark.parametrize("scale", ["linear", "log"])
-def test_every_kind_of_series_draws_on_every_scale(series, scale):
-    frame = pd.DataFrame({"x": [0.0, 1, 100], "y": [1.0, 2, np.nan], "low": 0.5, "high": [3, 3, np.nan]})
-    panel = Panel("", Axis(scale=scale, tick_form="short" if scale == "log" else ""), Axis(reversed=True), (series,))
-    with paper_style():
-        canvas = draw(Figure(frame, (panel,)))
-        canvas.draw_without_rendering()
-    assert [text.get_text() for text in canvas.legends[0].get_texts()] == [series.name]
 
 
 def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_fails_by_its_name(tmp_path):
@@ -65,12 +66,9 @@ def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_fails_by_its_name
         tile_of(tmp_path / "broken.jpg", "a word", WRONG)
 
 
-def test_a_gallery_has_a_legend_of_its_marks(tmp_path):
-    image = np.zeros((4, 8, 3), dtype=np.uint8)
-    frame = pd.DataFrame({"image": [1]})
-    full = Gallery(frame, ((Tile(image, box=(0, 0, 0.5, 0.5), corner="1"), Tile(image, mark=WRONG)),), heads=("query",))
+def test_a_gallery_has_a_legend_of_its_marks():
     with paper_style():
-        (legend,) = draw_gallery(full).legends
+        (legend,) = draw_gallery(GALLERY).legends
     assert [text.get_text() for text in legend.get_texts()] == ["✗  wrong"]
 
 

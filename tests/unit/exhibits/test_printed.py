@@ -1,25 +1,8 @@
-"""Ours beside print: the join, and how numbers are written."""
+"""How numbers are written, ours and those of print."""
 
 import math
 
-import pandas as pd
-
 from lookalike.exhibits import printed
-
-CELL = {"paper": "oasis-jmlr-2010", "exhibit": "table4", "setting": "classes=10", "metric": "map", "dataset": ""}
-PRINTED = [
-    {**CELL, "method": method, "value": value, "spread": spread, "unit": "percent", "note": note}
-    for method, value, spread, note in (("oasis", "33", "1.6", ""), ("lmnn", "", "", "did not converge"))
-]
-
-
-def test_every_number_of_ours_keeps_its_row_and_gets_what_print_has():
-    frame = pd.DataFrame({"method": ["oasis", "lmnn", "mcml"], "ours": [40.0, 20.0, 30.0], "ours_std": 0.0})
-    cells = printed.beside_print(frame.assign(setting="classes=10", metric="map"), printed.printed_numbers(PRINTED))
-    assert cells["ours"].tolist() == [40.0, 20.0, 30.0]
-    assert (cells["printed"].tolist()[0], cells["printed_std"].tolist()[0]) == (33, 1.6)
-    assert cells["is_printed"].tolist() == [True, True, False], "the paper has a cell without a number"
-    assert cells["note"].tolist() == ["", "did not converge", ""]
 
 
 def test_numbers_of_all_sizes_have_two_digits():

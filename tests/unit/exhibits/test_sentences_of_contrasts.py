@@ -43,11 +43,6 @@ def test_amounts_have_a_proper_sign_and_none_at_zero(value, unit, text):
     assert words.amount(value, unit) == text
 
 
-def test_a_number_stands_with_the_widest_of_its_intervals():
-    rows = [row(2.0, *ends) for ends in ((1.0, 3.0), (-1.0, 2.5), (0.5, 4.0))]
-    assert words.gap(rows) == "+2.0 points [−1.0, +4.0]"
-
-
 def test_differences_behind_a_verdict_stand_with_their_widest_interval_and_print_in_its_digits():
     printed = (4.0, 5.4, -6.000001, NAN)
     rows = [replace(row(1, 0, 2, level), metric=f"metric {place}") for place, level in enumerate(printed)]
@@ -123,19 +118,6 @@ def test_a_rule_is_said_with_its_bounds():
     ):
         found = words.predicate_words(claim_of(**rule, parameters=parameters))
         assert found.startswith(f"Holds if every 95% interval lies {said}; fails if one lies beyond")
-
-
-def test_outcomes_are_counted_in_words():
-    rows = [
-        {"verdict": "holds", "primary": "yes"},
-        {"verdict": "not run", "primary": "yes"},
-        {"verdict": "holds", "primary": ""},
-    ]
-    assert words.counts_words(rows) == (
-        "The papers' 2 primary claims: holds 1, does not hold 0, undecided 0, not run 1."
-    )
-    assert words.counts_words(rows[2:]) == ""
-    assert words.listed(["a", "b", "c"]) == "a, b and c"
 
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if study_class(room).contrasted])

@@ -5,14 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from toy import table
 
 from lookalike.exhibits.model import Table
 from lookalike.exhibits.sheets import html, latex, markdown, sheets_of
 
 
+def table():
+    """Cells of a toy table, some of which need escaping."""
+    frame = pd.DataFrame({"subset": ["a", "a", "b", "b"], "metric": "map", "method": ["oasis", "lmnn"] * 2})
+    frame = frame.assign(ours=[1.0, 2, 3, 4], ours_cell=["1 | x", "2", "3", "4 & 5"])
+    frame = frame.assign(printed_cell=["9", "", "", ""])
+    titles = {"metric": {"map": "mAP_%"}, "method": {"oasis": "OASIS"}, "subset": {"a": "Ten", "b": "Twenty"}}
+    return Table(frame, rows=("metric",), columns="method", blocks="subset", titles=titles, notes=("A note.",))
+
+
 def test_a_papers_row_stands_beneath_ours_where_it_prints_a_cell_and_a_table_below_follows():
-    first, second, *below = sheets_of(replace(table(None), below=replace(table(None), heading="Below")))
+    first, second, *below = sheets_of(replace(table(), below=replace(table(), heading="Below")))
     assert [sheet.heading for sheet in (first, second, *below)] == ["", "", "Below", ""]
     assert first.heads == ("Ten", "", "OASIS", "lmnn")
     assert first.rows == (("mAP_%", "ours", "1 | x", "2"), ("", "paper", "9", ""))
@@ -21,14 +29,14 @@ def test_a_papers_row_stands_beneath_ours_where_it_prints_a_cell_and_a_table_bel
 
 
 def test_a_cell_that_is_not_there_is_a_dash():
-    frame = table(None).frame.iloc[:3]
-    cut = replace(table(None), frame=frame, blocks="", rows=("subset",))
+    frame = table().frame.iloc[:3]
+    cut = replace(table(), frame=frame, blocks="", rows=("subset",))
     assert sheets_of(cut)[0].rows[-1] == ("Twenty", "ours", "3", "-")
 
 
 def test_the_best_of_those_compared_is_bold_in_every_format_ours_and_in_print():
-    frame = table(None).frame.assign(ours=[1.0, 2, 3, 4], printed=[9.0, 8, np.nan, np.nan], metric="map")
-    compared = replace(table(None), frame=frame, compared="method", best={"map": max})
+    frame = table().frame.assign(ours=[1.0, 2, 3, 4], printed=[9.0, 8, np.nan, np.nan], metric="map")
+    compared = replace(table(), frame=frame, compared="method", best={"map": max})
     first, second = sheets_of(compared)
     assert (first.best, second.best) == (((0, 3), (1, 2)), ((0, 2),))
     assert sheets_of(replace(compared, best={"map": min}))[0].best == ((0, 2), (1, 3))
@@ -55,6 +63,6 @@ def test_records_show_the_named_columns():
     ],
 )
 def test_each_format_escapes_its_own_signs_and_is_the_same_each_time(write, inside):
-    text = write(sheets_of(table(None)))
+    text = write(sheets_of(table()))
     assert [part for part in inside if part not in text] == []
-    assert write(sheets_of(table(None))) == text
+    assert write(sheets_of(table())) == text

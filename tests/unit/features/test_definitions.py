@@ -8,7 +8,6 @@ from skimage.color import rgb2lab, rgb2yiq
 from skimage.feature import fisher_vector
 from sklearn.mixture import GaussianMixture
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma
 from lookalike.features.color_histogram import A_RANGE, B_RANGE, ColorHistogram, lab_pixels
 from lookalike.features.dense_sift import patch_contrast, patch_grid, textured
@@ -21,22 +20,6 @@ from lookalike.features.wavelet import WEIGHTS, YIQ, Wavelet
 
 def half_flat(seed=0):
     return np.hstack([flat(128, 48, 64), noise(seed, 48, 64)])
-
-
-@pytest.mark.parametrize(("side", "size", "step"), [(96, 16, 8), (97, 16, 8), (50, 17, 7)])
-def test_patches_lie_inside_and_are_centred(side, size, step):
-    corners = patch_grid((side, side), (size,), step).corners
-    starts = np.unique(corners[:, 0])
-    left, right = starts[0], side - starts[-1] - size
-    assert min(left, right) >= 0
-    assert abs(left - right) <= 1 <= step - left - right
-    assert (np.diff(starts) == step).all()
-    assert len(corners) == len(starts) ** 2
-    assert (corners[:, 2:] - corners[:, :2] == size).all()
-    # a size larger than the image gives one patch in its middle
-    vectors, places = SiftLike(sizes=(64,)).descriptors(noise(0, 40, 32))
-    np.testing.assert_allclose(places, [[0.5, 0.5]])
-    assert vectors.any()
 
 
 @pytest.mark.parametrize("root", [False, True])
@@ -56,22 +39,6 @@ def test_descriptors_are_opencvs_and_zeros_where_a_patch_is_flat(root):
     grey = luma(image).astype(np.float32)
     expected = [grey[top:bottom, left:right].std() for left, top, right, bottom in grid.corners]
     np.testing.assert_allclose(patch_contrast(grey, grid.corners), expected, rtol=1e-5, atol=1e-5)
-
-
-def test_what_is_learned_from_is_drawn_of_textured_patches_within_bounds():
-    images = [half_flat(seed) for seed in range(4)]
-    sift = SiftLike(n_per_image=20, n_descriptors=50)
-    first = sift.sample(iter(images), 1)
-    assert first.shape == (50, 128)
-    np.testing.assert_array_equal(first, sift.sample(images, 1))
-    assert not np.array_equal(first, sift.sample(images, 2))
-    everything = {row.tobytes() for image in images for row in textured(sift.descriptors(image)[0])}
-    drawn = {row.tobytes() for row in SiftLike(n_per_image=10).sample(images, 1)}
-    assert len(drawn) == 40
-    assert drawn <= everything
-    assert len(SiftLike(n_per_image=1000).sample(images, 1)) == len(everything)
-    with pytest.raises(LookalikeError, match="no textured patch"):
-        sift.sample([flat(9)], 0)
 
 
 @pytest.mark.parametrize(("grids", "weights"), [((1, 2), [1 / 2, 1 / 2]), ((1, 2, 4), [1 / 4, 1 / 4, 1 / 2])])

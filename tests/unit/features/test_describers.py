@@ -180,6 +180,8 @@ def test_other_settings_pixels_and_damaged_palettes_are_refused(call, sentence):
 def test_too_few_images_to_learn_from_are_a_users_mistake(system, settings):
     with pytest.raises(LookalikeError, match=r"cannot be learned from \d+ descriptors: give more images"):
         describer_of(system, **settings).fit(IMAGES[:1], 0)
+    with pytest.raises(LookalikeError, match="no textured patch"):
+        describer_of("sift").fit([flat(9)], 0)
 
 
 @pytest.mark.parametrize("system", ["sift", "texton"])

@@ -19,7 +19,7 @@ import lookalike
 from lookalike.learners import SOMLTG, TFIDF, Euclidean
 from lookalike.ranking import exact_search, oxford
 from lookalike.ranking.evaluation import intervals
-from lookalike.ranking.rankings import Rankings, rank_gallery, rank_leave_one_out
+from lookalike.ranking.rankings import rank_gallery, rank_leave_one_out
 
 
 def brute_force(scores, y):
@@ -180,21 +180,6 @@ def test_sparse_and_dense_rows_give_the_same_ranks_in_any_batches_within_the_mem
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8_000_000 < 1500 * 1500 * 8
-
-
-@pytest.mark.parametrize("n_neighbours", [5, 0])
-def test_rankings_are_read_as_they_were_written_and_the_same_bytes(tmp_path, n_neighbours):
-    found = ranked(*problem(1), n_neighbours=n_neighbours, query_ids=np.arange(100, 130))
-    for name in ("a.npz", "b.npz"):
-        found.save(tmp_path / name)
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    loaded = Rankings.load(tmp_path / "a.npz")
-    assert loaded.n_gallery == 29
-    types = {"offsets": "i8", "ranks": "i4", "query_ids": "i4", "neighbours": "i4", "neighbour_scores": "f4"}
-    for name, dtype in types.items():
-        value, expected = getattr(loaded, name), getattr(found, name)
-        np.testing.assert_array_equal(value, expected)
-        assert expected is None or value.dtype == np.dtype(dtype)
 
 
 def of_order(order, positives, junk=()):

@@ -1,13 +1,13 @@
 """Hours of a study before it starts: from a rehearsal, parts of other runs, or an earlier run."""
 
 import json
-from pathlib import Path
 
 import pytest
+from project import ROOT
 
 from lookalike.report.costs import Task, full_seconds, study_cost
 
-KEPT = Path(__file__).resolve().parents[3] / "workflow" / "resources" / "runs"
+KEPT = ROOT / "workflow" / "resources" / "runs"
 
 
 def test_the_rehearsed_study_takes_its_five_partitions_less_what_is_done():

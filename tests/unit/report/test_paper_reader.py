@@ -83,12 +83,3 @@ def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
     found = PaperReader(JMLR, Results(folder)).metrics()
     assert found.loc[found["codebook"] == "10k", ["study", "value"]].to_numpy().tolist() == [["web", 0.5]]
     assert len(found) == 2
-
-
-def test_without_any_results_all_says_how_to_make_some(monkeypatch, tmp_path):
-    monkeypatch.setenv("LOOKALIKE_RESULTS", str(tmp_path / "nowhere"))
-    paper = PaperReader(SOML)
-    for cell in (paper.overview(), paper.show("table1"), paper.claims()):
-        assert "make demo" in repr(cell)
-        assert "make demo" in cell.html
-    assert list(paper.metrics().columns)[-1] == "source"

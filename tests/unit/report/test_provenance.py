@@ -8,7 +8,6 @@ import pytest
 import yaml
 from made_report import JMLR, add_record
 
-from lookalike.core.job_record import write_record
 from lookalike.report.provenance import project_path, read_jobs
 from lookalike.report.site import configuration_parts
 
@@ -69,16 +68,6 @@ def test_no_records_are_no_jobs_and_those_of_another_version_are_passed_over(tmp
     for folder in (tmp_path, tmp_path / "nowhere"):
         assert read_jobs(folder) == ()
     assert read_jobs(tmp_path).by_rule().empty
-
-
-def test_what_the_workflow_writes_is_read(tmp_path):
-    job = SimpleNamespace(rule="learn", input=["b"], output=["results/c"], threads=2, log=[])
-    write_record(job, tmp_path / "job.log", started=0.0)
-    (record,) = read_jobs(tmp_path)
-    assert (record.rule, record.inputs, record.outputs, record.threads) == ("learn", ("b",), ("results/c",), 2)
-    assert record.started == datetime(1970, 1, 1, tzinfo=UTC)
-    assert record.python
-    assert record.versions["lookalike"]
 
 
 @pytest.mark.parametrize(

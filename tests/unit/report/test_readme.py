@@ -1,17 +1,17 @@
 """What README.md shows of a run: numbers between two marks, and a picture."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PIL import Image
+from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.neighbours import GAIN, RANDOM
 from lookalike.report.readme import BEGIN, END, readme_numbers, replace_between_marks, write_readme_picture
 from lookalike.report.results import Results
 
-README = Path(__file__).resolve().parents[3] / "README.md"
+README = ROOT / "README.md"
 
 
 def test_the_picture_shows_only_queries_that_were_drawn_at_random(toys, tmp_path, monkeypatch):

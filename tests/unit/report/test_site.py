@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -92,25 +91,6 @@ def test_pages_load_nothing_and_their_links_lead_somewhere(pages, results):
             elif not address.startswith(("data:", "https://")):
                 assert target in ("", *parsed), f"{name} links to {address}"
                 assert not anchor or anchor in parsed[target or name].values("id"), f"{name} links to {address}"
-
-
-def test_pages_are_sound_to_a_screen_reader(pages):
-    for name, text in pages.items():
-        page = Page(text)
-        ids = page.values("id")
-        assert len(ids) == len(set(ids)), name
-        levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
-        assert levels[0] == 1
-        assert levels.count(1) == 1
-        assert all(after <= before + 1 for before, after in pairwise(levels)), (name, levels)
-        assert [tag for tag, _ in page.tags].count("main") == 1
-        for tag, attrs in page.tags:
-            assert tag != "img" or attrs.get("alt")
-            assert attrs.get("role") != "region" or (attrs.get("tabindex") == "0" and attrs.get("aria-label"))
-        for reference in page.values("aria-labelledby"):
-            assert reference in ids
-        assert text.count('aria-current="page"') == 1
-        assert '<html lang="en">' in text
 
 
 def test_the_front_page_draws_the_differences_behind_primary_claims(pages):
@@ -237,11 +217,8 @@ def test_the_chart_of_the_front_page_has_room_beside_its_names(folder, monkeypat
     assert all(label.get_window_extent().x0 >= 0 for label in names), "no name is cut"
 
 
-def test_claims_are_counted_and_filter_without_a_script(pages, results):
+def test_claims_are_counted_by_verdict(pages, results):
     text = pages["claims.html"]
-    assert re.search(
-        r"#verdict-holds:checked\) #claims-table tr\[data-verdict\]:not\(\[data-verdict=\"holds\"\]\)", text
-    )
     assert text.count('<tr role="row" data-verdict="holds"') == 1
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
     assert "<b>1</b> does not hold" in text
@@ -253,16 +230,6 @@ def test_claims_are_counted_and_filter_without_a_script(pages, results):
     assert [claim["primary"] for claim in (best, near, deep)] == ["yes", "", "yes"]
     counts = verdict_counts([sparse, near, near, best])
     assert list(counts.items()) == [("holds", 1), ("does not hold", 2), ("undecided", 1)]
-
-
-def test_evidence_begins_with_what_decided_and_what_a_study_adds_is_kept(folder):
-    parts = [f"OASIS minus number {place} +{place}.5 points" for place in range(40)]
-    more = {"evidence": parts[0], "further": json.dumps(parts[1:])}
-    write_claims(folder, *({**row, **more} for row in CLAIMS))
-    claim = claims_of(Results(folder))[0]
-    assert (claim["evidence"], claim["further"]) == (parts[0], parts[1:])
-    assert claim["anchor"] == "claim-demo-best"
-    assert dict(claim["facts"])["Seen before it became primary"] == "One fold."
 
 
 def test_a_primary_claim_that_is_sure_alone_and_not_among_those_of_its_paper_is_undecided(folder):
@@ -282,6 +249,7 @@ def test_a_primary_claim_that_is_sure_alone_and_not_among_those_of_its_paper_is_
     )
     assert first["further"] == ["+5.5 points"]
     said = dict(first["facts"])
+    assert said["Seen before it became primary"] == "One fold."
     assert [said[term] for term in said if term.startswith("p ")] == ["0.030", "0.060"]
     # a further claim has no adjusted p
     assert [term for term in dict(further["facts"]) if term.startswith("p ")] == ["p of the verdict by itself"]
@@ -332,13 +300,6 @@ def test_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
     assert not [text for text in (readme, front_page) if "surely" in text]
 
 
-def test_a_claim_leads_to_the_exhibits_that_it_names_and_these_lead_back(pages):
-    best = pages["claims.html"].partition('id="claim-demo-best"')[2].partition("</tr>")[0]
-    assert '<a href="jmlr2010.html#table4-demo">Table 4</a>' in best
-    assert '<a href="jmlr2010.html">OASIS, JMLR 2010</a>, section 5, Table 4' in best
-    assert 'href="claims.html#claim-demo-best"' in article(pages["jmlr2010.html"], "table4-demo")
-
-
 def test_entries_become_queries_with_their_rankings(toys, pages):
     (gallery,), left_out = galleries_of(Results(toys))
     assert left_out == []
@@ -351,20 +312,10 @@ def test_entries_become_queries_with_their_rankings(toys, pages):
     pictures = [gallery.album[query.image].picture for query in gallery.queries]
     assert {(picture.width, picture.height) for picture in pictures} == {(SIDE, SIDE * 3 // 4)}
     assert not gallery.square
-
-
-def test_every_picture_of_the_gallery_is_embedded_once_and_says_what_it_is(pages):
-    page = pages["gallery.html"]
-    ids = re.findall(r'<image id="([^"]+)"', page)
-    assert len(ids) == len(set(ids)) == 4 == page.count("data:image/webp;base64,")
-    assert set(re.findall(r'<use href="#([^"]+)"', page)) == set(ids)
-    items = re.findall(r'<li class="gallery-of-(\w+)">(.*?)</li>', page, re.DOTALL)
-    assert len(items) == 4 * (3 + 4)
-    for kind, text in items:
-        assert re.search(r'role="img" aria-label="Rank \d+: [^"]+"', text)
-        found = re.search(r'aria-hidden="true">(.)</span> ([^<]+)</span>', text)
-        assert found
-        assert (kind, *found.groups()) in {("same", "✓", "same class"), ("other", "✗", "other class")}
+    # every picture is embedded once
+    embedded = re.findall(r'<image id="([^"]+)"', pages["gallery.html"])
+    assert len(set(embedded)) == 4 == pages["gallery.html"].count("data:image/webp;base64,")
+    assert set(re.findall(r'<use href="#([^"]+)"', pages["gallery.html"])) == set(embedded)
 
 
 def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_gone(folder):
@@ -373,25 +324,19 @@ def test_images_of_the_gallery_are_found_after_a_move_and_told_where_they_are_go
         return (folder.parent / "report" / "gallery.html").read_text(encoding="utf-8")
 
     folder = folder.rename(folder.parent / "elsewhere")
+    failed = folder.parent / "report" / "failed.txt"
     assert len(galleries_of(Results(folder))[0][0].queries) == 4
     (folder / "demo" / "images" / "0.png").write_bytes(b"no image")
     assert len(galleries_of(Results(folder))[0][0].queries) == 3
     assert "picture cannot be read" in gallery_page()
+    names = re.findall(r"demo: ([\w/-]+)", failed.read_text(encoding="utf-8"))
+    assert set(names) == {"learning/neighbours", "learning/broken"}, "the run ends by these"
     shutil.rmtree(folder / "demo" / "images")
     reason = "demo title: its images are not in place any more; put them back."
     page = gallery_page()
-    assert "demo: " in (folder.parent / "report" / "failed.txt").read_text(encoding="utf-8"), "the run ends by it"
+    assert failed.read_text(encoding="utf-8").endswith("; results/report/index.html says why\n")
     assert "There is no gallery" in page
     assert reason in page
-
-
-def test_what_could_not_be_drawn_or_shown_ends_the_run_by_name_and_all_else_is_written(folder, tmp_path):
-    (folder / "demo" / "images" / "0.png").write_bytes(b"no image")
-    write_report(Results(folder), Jobs(), tmp_path)
-    failed = (tmp_path / "failed.txt").read_text(encoding="utf-8")
-    assert set(re.findall(r"demo: ([\w/-]+)", failed)) == {"learning/neighbours", "learning/broken"}
-    assert failed.endswith("; results/report/index.html says why\n")
-    assert (tmp_path / "index.html").read_text(encoding="utf-8").count('class="note warn failed"') == 2
 
 
 def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path):

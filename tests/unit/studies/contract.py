@@ -1,11 +1,11 @@
 """What holds for every exhibit of a study: all its files, its sidecar, its printed numbers, and how it is not run."""
 
 import json
-from pathlib import Path
 from unittest import mock
 
 import pandas as pd
 from plotted import too_small
+from project import ROOT, own_settings
 
 from lookalike.core.files import read_json
 from lookalike.exhibits import words
@@ -14,8 +14,7 @@ from lookalike.exhibits.statuses import State
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
 from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows, room_exhibits
-
-ROOT = Path(__file__).resolve().parents[3]
+from lookalike.studies.settings import checked
 
 
 def printed(room):
@@ -24,6 +23,15 @@ def printed(room):
 
 def claims(room):
     return claim_rows(ROOT / "workflow/resources/claims.csv", room)
+
+
+def changed_study(room, dataset, *without, data=None, **changes):
+    """The study of the project's settings, of which some are left out or changed."""
+    config = own_settings()
+    section = config[room][dataset]
+    config[room][dataset] = {key: value for key, value in section.items() if key not in without} | changes
+    config["datasets"][dataset] |= data or {}
+    return getattr(checked(config), room)[dataset]
 
 
 def with_tables(study, **tables):

@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from measures import mean_average_precision
 
-from lookalike.learners import OASIS, Euclidean
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.studies.selection import best_candidate, grid, trace_candidates
+from lookalike.studies.selection import best_candidate
 
 COLUMNS = ["aggressiveness", "step", "map", "loss_rate"]
 
@@ -45,24 +43,3 @@ def test_the_best_mean_map_wins_in_any_order(rows, chosen):
         table = pd.DataFrame([(*row, 0.5) for row in order], columns=COLUMNS)
         assert best_candidate(table) == ({"aggressiveness": chosen[0]}, chosen[1])
     assert best_candidate(table.drop(columns="aggressiveness"))[0] == {}
-
-
-def test_candidates_are_scored_on_validation_images_alone():
-    rng, y, y_val = np.random.default_rng(0), np.repeat(np.arange(4), 8), np.repeat(np.arange(4), 3)
-    centres = rng.normal(size=(4, 12))
-    X, X_val = (centres[labels] + 1.2 * rng.normal(size=(len(labels), 12)) for labels in (y, y_val))
-    images, candidates = (X, y, X_val, y_val), grid({"aggressiveness": [0.1, 1.0]})
-    table = trace_candidates(
-        lambda parameters: OASIS(**parameters, random_state=7), candidates, *images, np.array([50, 400])
-    )
-    assert list(table.columns) == COLUMNS
-    keys = table[["aggressiveness", "step"]].itertuples(index=False, name=None)
-    assert list(keys) == [(C, step) for C in (0.1, 1.0) for step in (0, 50, 400)]
-    assert table["loss_rate"].isna().tolist() == [True, False, False] * 2
-    model = OASIS(aggressiveness=1.0, n_steps=400, random_state=7).fit(X, y)
-    expected = mean_average_precision(model.similarity(X_val, X_val), y_val)
-    assert table["map"].iloc[-1] == pytest.approx(expected, abs=1e-12)
-    assert grid({"a": [1, 2], "b": ["x", "y"]})[1:3] == [{"a": 1, "b": "y"}, {"a": 2, "b": "x"}]
-    # learners without steps give one row a candidate
-    table = trace_candidates(lambda parameters: Euclidean(), grid({"omega": [0.1, 0.5]}), *images, None)
-    assert table[["omega", "step"]].to_numpy().tolist() == [[0.1, 0], [0.5, 0]]

@@ -274,6 +274,7 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 fits (Var10)." in notes
     assert "Chosen at the edge of what was tried: OASIS at an end of its grid in 5 of 5 fits (Var10)." in notes
     assert not any("not shown" in note for note in notes)
+    assert "The paper also shows 50 classes." in notes
 
 
 def test_steps_of_oasis_on_rows_are_as_many_as_validation_gives_it():
@@ -302,22 +303,3 @@ def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(t
     cells = [" ".join(line.split()) for line in lines[1:6]]
     assert cells == ["mAP (%)", "OASIS 33.0 ± 0.2", "MCML *", "LEGO 27.0 ± 0.2", "LMNN -"]
     assert last == "classes left out of var10: cat (12 usable: 65 are needed)"
-
-
-def test_both_protocols_and_new_classes_have_contrasts():
-    """The second protocol has contrasts of its own, by the methods' own names, and nothing in print."""
-    found = whole(f"{JMLR}/table4").contrasts
-    for metric, other, mean, has_print in (
-        ("map", "lego", -2, True),
-        ("map", "euclidean", 10, True),
-        ("map, equal", "lego", 7, False),
-        ("map, equal", "euclidean", 11, False),
-        ("map of new classes", "euclidean", -1, False),
-    ):
-        row = found.intervals("var10", metric, "oasis", other)[0]
-        assert (round(row.mean, 6), not math.isnan(row.printed)) == (mean, has_print), (metric, other)
-
-
-def test_notes_say_which_sets_of_the_paper_are_missing():
-    toys = whole(f"{JMLR}/table4")
-    assert "The paper also shows 20 classes, 50 classes." in toys.notes(EVERY[f"{JMLR}/table4"].draw(toys))

@@ -1,23 +1,14 @@
 """What the settings of a category study ask for."""
 
+from functools import partial
 from itertools import product
 
 import pytest
-from contract import check_plan
-from project import own_settings
+from contract import changed_study, check_plan
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.category.section import RUN_FILES, makers
-from lookalike.studies.settings import checked
 
-
-def study_of(dataset, *without, data=None, **changes):
-    """The study of the project's settings, of which some are left out or changed."""
-    config = own_settings()
-    section = config["category"][dataset]
-    config["category"][dataset] = {key: value for key, value in section.items() if key not in without} | changes
-    config["datasets"][dataset] |= data or {}
-    return checked(config).category[dataset]
+study_of = partial(changed_study, "category")
 
 
 def test_every_run_of_every_fold_is_asked_for(settings):
@@ -67,39 +58,11 @@ def test_what_is_not_run_has_no_exhibit_and_no_numbers():
     assert "comparison" not in {exhibit.name for exhibit in alone.own_exhibits()}
 
 
-def files_of(study, batch):
-    """Every file that the jobs of a batch could make for real classes."""
-    values = {"dataset": ["caltech20"], "representation": [study.representation], "subset": study.subsets}
-    values |= {"method": [""], "fold": study.folds()} | batch.allowed
-    keys = [dict(zip(values, key, strict=True)) for key in product(*values.values())]
-    return {file.format(**key) for key in keys for file in batch.files}
-
-
-@pytest.mark.parametrize("size", ["fold", "method", "subset"])
-def test_batches_of_every_size_make_every_run(size):
-    study = study_of("caltech20", batch=size)
-    files = [files_of(study, batch) for batch in study.batches()]
-    wanted = {file for name in RUN_FILES for file in study.runs(name)}
-    wanted |= {file for file in study.number_files() if file.endswith("curve.parquet")}
-    assert wanted <= set().union(*files)
-    assert sum(map(len, files)) == len(set().union(*files)), "no file is made by two rules"
-    if size == "subset":
-        assert set().union(*files) == wanted, "a job of a subset traces what exhibits show, and nothing else"
-
-
-def test_a_batch_of_a_subset_takes_the_methods_that_do_not_say_otherwise(settings):
+def test_the_size_of_a_batch_draws_no_exhibit_again():
     overrides = {"oasis": {"batch": "fold"}, "lego": {"note": "a batch is no change of a number"}}
-    study = study_of("caltech20", overrides=overrides)
-    batches = {batch.name: batch for batch in study.batches()}
-    of_subsets = {f"run_subset_words1000_{subset}" for subset in study.subsets}
-    assert set(batches) == {"run_fold", "trace_fold"} | of_subsets
-    assert batches["run_fold"].fitted_by({"method": "oasis", "fold": "3"}) == ["oasis"]
-    assert makers(batches["trace_fold"]) == {"curve.parquet": "traces"}
-    together = batches["run_subset_words1000_ten"]
-    assert set(together.fitted) == set(study.named_methods()) - {"oasis"}
-    assert makers(together) == {"model.lookalike": "protocol", "curve.parquet": "traces"}
+    changed = study_of("caltech20", overrides=overrides)
     unchanged = study_of("caltech20", "batch", overrides={"lego": overrides["lego"]})
-    for dumped in (study.params("exhibits"), unchanged.params("exhibits")):
+    for dumped in (changed.params("exhibits"), unchanged.params("exhibits")):
         assert dumped["study"]["overrides"]["lego"] == overrides["lego"]
         assert "batch" not in dumped["study"]["overrides"].get("oasis", {})
 

@@ -162,24 +162,6 @@ def test_candidates_and_the_final_fit_share_one_limit(fold, monkeypatch, seconds
     assert (why.endswith(stage), bool(why)) == (True, bool(stage))
 
 
-def test_a_fold_is_written_as_the_contract_says_twice_the_same(fold, tmp_path):
-    for name in "ab":
-        protocol.make(fold, spec(**CHOSEN), tmp_path / name, NAMES)
-        assert {path.name for path in (tmp_path / name).iterdir()} == set(RUN_FILES)
-    for name in set(RUN_FILES) - {"fit.json"}:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
-    fit = json.loads((tmp_path / "a" / "fit.json").read_text())
-    assert NAMES.items() <= fit.items()
-    metrics, ranks = pd.read_parquet(tmp_path / "a" / "metrics.parquet"), Rankings.load(tmp_path / "a" / "ranks.npz")
-    assert tuple(metrics.columns) == COLUMNS
-    assert metrics["metric"].tolist() == ["map", "train_map", *["p@k"] * 19]
-    assert metrics["x"].tolist()[2:] == list(range(1, 20))
-    assert metrics["value"].iloc[0] == ranks.mean_average_precision()
-    np.testing.assert_allclose(metrics["value"].iloc[2:], ranks.precision_at(range(1, 20)).mean(axis=0))
-    assert {"subset", "aggressiveness", "step", "map"} <= set(pd.read_parquet(tmp_path / "a" / "selection.parquet"))
-    assert load(tmp_path / "a" / "model.lookalike").n_steps_ == fit["n_steps"]
-
-
 def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     traces.make(fold, spec(trace=TRACE), tmp_path, NAMES)
     curve = pd.read_parquet(tmp_path / "curve.parquet")

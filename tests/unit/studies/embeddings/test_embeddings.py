@@ -1,11 +1,10 @@
 """The study of embeddings: its halves, what learns from which, its contrasts and its table, and the shipped vectors."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from contract import contrasted, with_tables
+from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit, Trace
@@ -17,7 +16,7 @@ from lookalike.studies.embeddings import protocol
 from lookalike.studies.embeddings.study import STUDY
 from lookalike.studies.rooms import study_of
 
-RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
+RESOURCES = ROOT / "workflow" / "resources"
 SIZES = {"train": 6, "test": 4, "validation": 2}
 OASIS = {"oasis": Fit(learner="OASIS", trace=Trace(first=10, steps=200, points=3))}
 LABELS = np.repeat([f"{number:03d}.class" for number in range(8)], 12)

@@ -104,11 +104,6 @@ def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(d
     assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and draws")
 
 
-def test_printed_numbers_stand_beside_ours_of_the_same_methods():
-    row, _ = study(tables()).contrasts.intervals("codebook=10k", "map", "soml-da", "oasis-diagonal")
-    assert row.printed == pytest.approx(48.08 - 45.85, abs=0.01)
-
-
 def test_a_claim_is_decided_on_all_codebooks_at_once_and_names_those_that_it_lacks():
     frame = claim_records(study(tables(), codebooks={"sift-10k": 10_000, "sift-100k": 100_000})).set_index("id")
     assert list(frame.index) == list(ASKED)

@@ -1,25 +1,21 @@
 """What the settings of a landmark study ask for: runs, files and exhibits."""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from contract import check_plan
+from contract import changed_study, check_plan
 from project import own_settings
 
 from lookalike.core.files import write_table
-from lookalike.studies.landmark.settings import CHOSEN, RUN_FILES
+from lookalike.studies.landmark.settings import CHOSEN
 from lookalike.studies.settings import checked
 
 OXFORD, DEMO, COUNTS = "oxford5k", "demo_landmarks", "landmarks11"
 
 
-def study_of(dataset, *without, **changes):
-    """The study of the project's settings, of which some are left out or changed."""
-    config = own_settings()
-    section = config["landmark"][dataset]
-    config["landmark"][dataset] = {key: value for key, value in section.items() if key not in without} | changes
-    return checked(config).landmark[dataset]
+study_of = partial(changed_study, "landmark")
 
 
 @pytest.fixture
@@ -30,28 +26,6 @@ def oxford():
 @pytest.fixture
 def demo():
     return study_of(DEMO)
-
-
-def test_runs_are_every_codebook_landmark_method_and_draw_once(oxford):
-    found = oxford.runs("results.parquet")
-    assert len(set(found)) == 3 * 7 * 5 * 5
-    assert "results/oxford5k/runs/sift-1m/bodleian/soml-da/4/results.parquet" in found
-
-
-@pytest.mark.parametrize("size", ["fold", "method", "subset"])
-def test_batches_of_every_size_make_every_run_once(oxford, demo, size):
-    study = study_of(DEMO, batch=size, overrides={})
-    (batch,) = study.batches()
-    assert (batch.name, batch.fitted_by({})) == (size, demo.methods)
-    assert [(batch.name, len(batch.fitted)) for batch in oxford.batches()] == [("fold", 1), ("method", 4)]
-    files = [
-        file.format(dataset=DEMO, representation=codebook, subset=landmark, method=method)
-        for file in batch.files
-        for codebook in study.codebooks
-        for method in ([""] if size == "subset" else batch.fitted)
-        for landmark in (study.landmark_names if size == "fold" else [""])
-    ]
-    assert sorted(files) == sorted(path for file in RUN_FILES for path in study.runs(file))
 
 
 def test_codebooks_share_keypoints(oxford, demo, settings):
@@ -94,16 +68,6 @@ def test_every_file_that_an_exhibit_needs_is_planned(dataset):
     assert named == (dataset == DEMO, 1e-5)
 
 
-def test_published_counts_have_the_landmarks_of_their_labels(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    counts = study_of(COUNTS)
-    assert (counts.landmark_names, counts.has_pictures, counts.draws_queries) == ([], False, True)
-    folder = Path(counts.data_set.path)
-    folder.mkdir(parents=True)
-    (folder / "manifest.csv").write_text("path,label\na/1.jpg,old fort\nb/1.jpg,distractors\nc/1.jpg,gate/inside\n")
-    assert counts.landmark_names == ["gate", "old_fort"]
-
-
 def test_a_lead_is_measured_with_every_codebook_of_it(oxford):
     assert oxford.lead_files()[0] == "results/oxford5k/landmark/lead/sift-10k.parquet"
     asked = oxford.params("measure_lead", representation="sift-100k")
@@ -119,23 +83,6 @@ def test_the_montage_shows_da_or_else_the_last_learned_method():
         assert few.compared_methods() == (after and ("tfidf", after))
         has_it = ["landmark/montage" in check_plan(few), "ranks" in few.planned_files()]
         assert has_it == [after is not None] * 2
-
-
-def test_folders_of_photographs_are_landmarks(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    config = own_settings()
-    config["datasets"]["mine"] = {"kind": "landmarks", "path": "photographs", "distractors": ["others"], "queries": 2}
-    config["landmark"]["mine"] = {"codebooks": ["sift-10k"], "methods": ["tfidf", "soml-tg"]}
-    mine = checked(config).landmark["mine"]
-    assert (mine.landmark_names, mine.draws_queries) == ([], True)
-    write_table(pd.DataFrame({"landmark": ["hall"]}), Path("results/mine/learning_images.parquet"))
-    assert mine.landmark_names == ["hall"]
-    for folder in ("old fort", "gate", "others"):
-        Path("photographs", folder).mkdir(parents=True)
-    asked = {"landmarks": ["gate", "old_fort"], "distractors": ["others"], "n_queries": 2, "seed": 2010}
-    assert asked.items() <= mine.params("draw_queries").items()
-    assert mine.params("scan_landmarks")["data"] == {"kind": "landmarks", "path": "photographs", "fetch": True}
-    check_plan(mine)
 
 
 def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo, tmp_path, monkeypatch):

@@ -12,14 +12,12 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit
-from lookalike.exhibits.results import read_results
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import SOMLTG, TFIDF, DiagonalOASIS, load
-from lookalike.learners.registry import learner_class
+from lookalike.learners import SOMLTG, DiagonalOASIS
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
 from lookalike.studies.landmark.learning_images import draw_learning_images
-from lookalike.studies.landmark.rankings import RELEVANCE, LandmarkRankings, read_top_images
+from lookalike.studies.landmark.rankings import RELEVANCE
 
 LANDMARKS = ("abbey", "bridge", "castle")
 N_WORDS = 600
@@ -87,7 +85,7 @@ def data():
 
 def run(data, learning_images, landmark="castle", draw=0, method="soml-da", **changes):
     known = {name: changes.pop(name) for name in ("n_top", "passes", "chosen") if name in changes}
-    spec = SPECS.get(method, Fit()).model_copy(update=changes)
+    spec = SPECS[method].model_copy(update=changes)
     return protocol.run_landmark(data, learning_images, landmark, draw, spec, seed=3, method=method, **known)
 
 
@@ -95,22 +93,6 @@ def judged(landmark, *kinds, study=STUDY):
     names = study.queries.loc[study.queries.landmark == landmark, "query"]
     chosen = study.relevance[study.relevance["query"].isin(names) & study.relevance.relevance.isin(kinds)]
     return set(chosen.image_id)
-
-
-class Endless(TFIDF):
-    """Learns for ever where there are more than 500 words."""
-
-    def fit_triplets(self, X, triplets):
-        while X.shape[1] > 500:
-            pass
-        return super().fit_triplets(X, triplets)
-
-
-@pytest.fixture
-def slow_learners(monkeypatch):
-    known = {"Endless": Endless}
-    monkeypatch.setattr("lookalike.studies.fits.learner_class", lambda name: known.get(name) or learner_class(name))
-    monkeypatch.setattr("lookalike.studies.landmark.protocol.warm_up", lambda name: None)
 
 
 def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_landmark():
@@ -284,47 +266,6 @@ def test_mistakes_say_what_to_do(data, learning_images):
         )
     n_judged = np.diff(lost.offsets)
     np.testing.assert_array_equal(lost.ranks, np.repeat(lost.n_gallery - n_judged + 1, n_judged))
-
-
-FILES = {"model.lookalike", "fit.json", "results.parquet", "ranks.npz"}
-
-
-def test_a_run_is_written_as_the_contract_says_and_its_rankings_come_back(data, learning_images, tmp_path):
-    first, second = (tmp_path / name / "bridge" / "soml-da" / "1" for name in ("first", "second"))
-    for folder in (first, second):
-        result = run(data, learning_images, "bridge", 1)
-        protocol.write_landmark(result, folder, dataset="toys", representation="words600")
-    assert {path.name for path in first.iterdir()} == FILES
-    for name in FILES - {"fit.json"}:
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
-    rows, fit = read_results(first / "results.parquet"), json.loads((first / "fit.json").read_text())
-    names = {"study": "landmark", "setting": "codebook=600;landmark=bridge", "method": "soml-da", "repeat": "1"}
-    assert rows[[*names]].drop_duplicates().to_dict("records") == [names]
-    measured = {metric: 100 * value for metric, value in result.metrics.items()}
-    assert dict(zip(rows["metric"], rows["value"], strict=True)) == measured | {"timed out": 0, "unfinished": 0}
-    keys = {"dataset": "toys", "representation": "words600", "subset": "bridge", "method": "soml-da", "fold": 1}
-    assert fit.items() >= keys.items()
-    np.testing.assert_array_equal(load(first / "model.lookalike").w_, result.model.w_)
-    rankings, again = result.rankings, LandmarkRankings.load(first / "ranks.npz")
-    for name, value in vars(rankings).items():
-        np.testing.assert_array_equal(getattr(again, name), value, err_msg=name, strict=True)
-    found = read_top_images([first / "ranks.npz"]).set_index(["landmark", "method", "draw", "query"])
-    own = found.loc[("bridge", "soml-da", 1, "bridge_2")]
-    assert own["rank"].tolist() == list(range(1, 51))
-    np.testing.assert_array_equal(own[["image_id", "score"]].T, [rankings.top[1], rankings.top_scores[1]])
-    assert own["average_precision"].unique().tolist() == [rankings.average_precision()[1]]
-
-
-def test_a_fit_past_its_time_leaves_every_file_a_reason_and_no_number(data, learning_images, tmp_path, slow_learners):
-    result = run(data, learning_images, method="endless", learner="Endless", time_limit=0.1)
-    protocol.write_landmark(result, tmp_path, dataset="toys", representation="words600")
-    assert {path.name for path in tmp_path.iterdir()} == FILES
-    rows = read_results(tmp_path / "results.parquet")
-    assert rows.set_index("metric")["value"].to_dict() == {"timed out": 1, "unfinished": 0}
-    assert LandmarkRankings.load(tmp_path / "ranks.npz").n_queries == 0
-    assert result.fit["not_converged"] == "the fit took more than 0.1 s of processor time"
-    with pytest.raises(LookalikeError, match=r"holds no model: the fit took more than 0.1 s"):
-        load(tmp_path / "model.lookalike")
 
 
 def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data, learning_images):
