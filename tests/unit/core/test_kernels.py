@@ -1,10 +1,13 @@
-"""Kernels whose compiled code is kept: where it cannot be, or is damaged."""
+"""Kernels that several processes compile at once."""
 
+import fcntl
 import runpy
+from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from numba.core.caching import FunctionCache
 
 from lookalike.core import kernels
 
@@ -15,6 +18,32 @@ from lookalike.core.kernels import njit
 def double(value):
     return value + value
 """
+
+
+def test_the_cache_is_read_and_written_by_one_process_at_a_time(tmp_path, monkeypatch):
+    called = []
+
+    def watch(name):
+        original = getattr(FunctionCache, name)
+
+        def watched(self, *arguments):
+            lock = Path(self.cache_path, f"{self._impl.filename_base}.lock")
+            with lock.open("a") as another_process, pytest.raises(BlockingIOError):
+                fcntl.flock(another_process, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            called.append(name)
+            return original(self, *arguments)
+
+        monkeypatch.setattr(FunctionCache, name, watched)
+
+    watch("load_overload")
+    watch("save_overload")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    for hits in (0, 1):
+        double = runpy.run_path(str(tmp_path / "kernel.py"))["double"]
+        assert double(np.float64(4)) == 8
+        assert sum(double.stats.cache_hits.values()) == hits
+    assert called == ["load_overload", "save_overload", "load_overload"]
 
 
 def test_without_a_folder_that_can_be_written_kernels_compile_with_one_warning(tmp_path, monkeypatch, recwarn):

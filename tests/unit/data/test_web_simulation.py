@@ -62,6 +62,19 @@ def test_a_tenth_of_the_log_has_the_printed_numbers_in_proportion(table_1):
         assert (log.relevance >= bound).mean() == pytest.approx(bound**-1.2, rel=0.1)
 
 
+@pytest.mark.parametrize("n_images", [60, 137, 5_000])
+def test_a_log_is_well_formed_at_every_size(n_images):
+    sim = WebSimulation(n_images=n_images, seed=2)
+    log = sim.log
+    pairs = log.query.astype(np.int64) * n_images + log.image
+    assert (np.diff(pairs) > 0).all()  # sorted, and each once
+    assert log.query.max() < sim.n_queries == sim.n_rare_queries + sim.n_full_queries
+    assert np.isin(log.main_query * np.int64(n_images) + np.arange(n_images), pairs).all()
+    np.testing.assert_array_equal(log.image_topic, log.query_topic[log.main_query])
+    assert n_images <= len(pairs) <= round(n_images * QUERIES_PER_IMAGE)
+    assert len(np.unique(log.image_topic)) == sim.n_topics >= 2
+
+
 def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_zipf():
     sim = WebSimulation(n_images=5000, seed=4)
     counts = sim.visterms(0, 5000)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -91,6 +92,25 @@ def test_pages_load_nothing_and_their_links_lead_somewhere(pages, results):
             elif not address.startswith(("data:", "https://")):
                 assert target in ("", *parsed), f"{name} links to {address}"
                 assert not anchor or anchor in parsed[target or name].values("id"), f"{name} links to {address}"
+
+
+def test_pages_are_sound_to_a_screen_reader(pages):
+    for name, text in pages.items():
+        page = Page(text)
+        ids = page.values("id")
+        assert len(ids) == len(set(ids)), name
+        levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(levels)), (name, levels)
+        assert [tag for tag, _ in page.tags].count("main") == 1
+        for tag, attrs in page.tags:
+            assert tag != "img" or attrs.get("alt")
+            assert attrs.get("role") != "region" or (attrs.get("tabindex") == "0" and attrs.get("aria-label"))
+        for reference in page.values("aria-labelledby"):
+            assert reference in ids
+        assert text.count('aria-current="page"') == 1
+        assert '<html lang="en">' in text
 
 
 def test_the_front_page_draws_the_differences_behind_primary_claims(pages):
