@@ -123,14 +123,11 @@ def score_text(score: float) -> str:
     return f"{'−' if score < 0 else ''}{f'{size:,.0f}' if size >= 99.95 else f'{size:#.3g}'}"
 
 
-def change_text(difference: float, what: str) -> str:
-    """Return a change as a sign and words, such as ``▲ 2 more images of its class``; "" for a NaN."""
-    if math.isnan(difference):
-        return ""
+def change_text(difference: int, what: str) -> str:
+    """Return a change as a sign and words, such as ``▲ 2 more images of its class``."""
     if difference == 0:
         return f"= as many {what}"
-    number = f"{round(abs(difference), 1):g}"
-    return f"▲ {number} more {what}" if difference > 0 else f"▼ {number} fewer {what}"
+    return f"▲ {difference} more {what}" if difference > 0 else f"▼ {-difference} fewer {what}"
 
 
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
@@ -141,8 +138,8 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
         for ranking in entry.rankings:
             names = (Path(entry.image).name, entry.words, ranking.title)
             for rank, found in enumerate(ranking.found, start=1):
-                meaning = found.mark.meaning if found.mark else ""
-                records.append((*names, rank, Path(found.image).name, found.words, meaning, found.score))
+                about = (found.words, found.mark.meaning, found.score)
+                records.append((*names, rank, Path(found.image).name, *about))
     drawn = pictured(entries)
     rule = (
         "The picture shows the queries that gain and lose most, and before them one drawn at random of each class, by "

@@ -1,9 +1,8 @@
-"""Deep Ranking's Figures 1, 5 and 7, and queries before and after learning; which images are shown is a rule."""
+"""Deep Ranking's Figures 1, 5 and 7; which images are shown is a rule."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import wrap
 
@@ -12,12 +11,11 @@ import pandas as pd
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
-from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Ranking, Tile
-from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, gallery_of, score_text
+from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLUE, ORANGE
+from lookalike.exhibits.style import ORANGE
 from lookalike.studies.finegrained.study import FinegrainedStudy, has
-from lookalike.studies.finegrained.systems import AFTER, BEFORE, COMPARED, CONVNET, DEEP, PAPER, REAL
+from lookalike.studies.finegrained.systems import COMPARED, CONVNET, DEEP, PAPER, REAL
 from lookalike.studies.metrics import rows_in, select
 
 N_TRIPLETS = 8
@@ -28,12 +26,7 @@ ROLES = {"query": QUERY, "positive": POSITIVE, "negative": NEGATIVE}
 N_QUERIES, N_RESULTS = 3, 8
 """Queries of Figure 7, and images of each ranking."""
 NOISE = Mark("✗", ORANGE, "--", "search noise: an image of another category")
-SAME, OTHER = Mark("✓", BLUE, "-", "same category"), Mark("✗", ORANGE, "--", "other category")
-N_SHOWN, N_FOUND = 16, 10
-"""Queries of the gallery, and images of each ranking."""
-RANKED = ("manifest", "triplets", "pairs", "outcomes", "distances")
-"""Tables and files of pictures that show rankings."""
-KEYS = ["query", "text_query"]
+KEYS, SHARES = ["query", "text_query"], {"better": DEEP, "worse": CONVNET}
 PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "every-8th-pixel": "every 8th pixel"}
 """Paths of the multiscale network, in the order of Figure 5."""
 SHARE, START_SHARE = "colour_share", "start_share"
@@ -166,7 +159,7 @@ def filter_images(filters: Floats) -> Bytes:
 @exhibit(
     f"{PAPER}/fig7",
     title="Ranking examples",
-    needs=RANKED,
+    needs=("manifest", "triplets", "pairs", "outcomes", "distances"),
     optional=("results",),
     when=has(DEEP),
     condition="networks",
@@ -175,7 +168,9 @@ def filter_images(filters: Floats) -> Bytes:
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
-    ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), chosen, N_RESULTS)
+    distances = {file.parent.name: np.load(file) for file in study.paths("distances")}
+    compared = {system: distances[system] for system in COMPARED if system in distances}
+    ranked = rankings_of(study.table("pairs"), compared, chosen, N_RESULTS)
     frame = with_files(study, ranked.merge(chosen[[*KEYS, "chosen_as"]], on=KEYS).drop(columns="distance"))
     # labels of rated triplets are text queries, which say nothing of what an image shows
     frame["label"] = "" if study.data_set.kind == REAL else frame["label"]
@@ -203,7 +198,9 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
 
 def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QUERIES) -> pd.DataFrame:
     """Choose the queries of Figure 7 whose share of right triplets rises most by DeepRanking; the last falls most."""
-    table = query_shares(outcomes, triplets, DEEP, CONVNET)
+    judged = outcomes.merge(triplets[["triplet", *KEYS]], on="triplet").groupby(["system", *KEYS])["outcome"].mean()
+    shares = {name: judged[judged.index.get_level_values(0) == system].droplevel(0) for name, system in SHARES.items()}
+    table = triplets.groupby(KEYS).size().rename("n_triplets").to_frame().assign(**shares).reset_index()
     measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
     falling = measured.sort_values(["gain", "n_triplets", "query"], ascending=[False, False, True])
     rising = measured.sort_values(["gain", "n_triplets", "query"], ascending=[True, False, True])
@@ -217,86 +214,6 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     names = [f"next {kind}" if place else str(kind) for place, kind in enumerate(kinds)]
     names += ["largest loss" if gain < 0 else "smallest gain" for gain in chosen["gain"][len(gains) :]]
     return chosen.drop(columns="gain").assign(chosen_as=names).reset_index(drop=True)
-
-
-@exhibit(
-    "finegrained/gallery",
-    title="Before and after learning",
-    needs=RANKED,
-    optional=("results",),
-    when=has(*AFTER),
-    condition="ratings or images to learn from",
-)
-def before_and_after(study: FinegrainedStudy) -> Gallery:
-    """What queries find before learning from triplets, and after it."""
-    distances, pairs, seed = distances_of(study), study.table("pairs"), study.seed
-    before, after = pair = [next(system for system in systems if system in distances) for systems in (BEFORE, AFTER)]
-    pooled = pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
-    shares = query_shares(study.table("outcomes"), study.table("triplets"), after, before)
-    table = pooled.merge(shares, on=KEYS, how="left").reset_index(drop=True)
-    candidates = list(map(Candidate, table.index, table["text_query"], table["better"] - table["worse"]))
-    choices = choose(candidates, N_SHOWN, seed=seed, dataset=study.dataset)
-    chosen = table.iloc[[choice.key for choice in choices]]
-    ranked = with_files(study, rankings_of(pairs, {system: distances[system] for system in pair}, chosen, N_FOUND))
-    ranked["label"] = "" if study.data_set.kind == REAL else ranked["label"]
-    entries = []
-    for row, choice in zip(rows_in(chosen), choices, strict=True):
-        own = select(ranked, query=row.query, text_query=row.text_query)
-        sides = (before, "Before learning", row.worse), (after, "After learning", row.better)
-        rankings = tuple(
-            _ranking(study, select(own, system=system), f"{when}: {study.title_of(system)}", share, row.n_triplets)
-            for system, when, share in sides
-        )
-        change = change_text((row.better - row.worse) * row.n_triplets, "of its triplets right")
-        image, words = str(study.path_of(row.query)), class_name(str(row.text_query))
-        entries.append(Entry(image, words, rankings, choice.chosen, change, gain=choice.gain))
-    measure = "the share of right triplets"
-    notes = [
-        f"{study.title_of(before)} ranks the images of a query's pool before learning from triplets, "
-        f"{study.title_of(after)} after it. A smaller distance is nearer; the two have no common scale. A triplet is "
-        "right if its positive is nearer than its negative.",
-        choice_note(candidates, choices, seed=seed, groups="categories", measure=measure),
-    ]
-    if study.data_set.kind != REAL:
-        notes.append(
-            "Pools have images of other categories on purpose (search noise). What is learned is the order of alike "
-            "images, so look at the share of right triplets besides the marks."
-        )
-    return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
-
-
-def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, title: str, share: float, n_triplets: float) -> Ranking:
-    """Return the nearest images by one system, and how many of a query's triplets it has right."""
-    is_same = rows["label"] == rows["text_query"]
-    found = tuple(
-        Found(
-            str(study.path_of(row.image_id)),
-            class_name(row.label),
-            (SAME if same else OTHER) if row.label else None,
-            score_text(row.distance),
-        )
-        for row, same in zip(rows_in(rows), is_same, strict=True)
-    )
-    parts = [f"{is_same.sum()} of {len(found)} of its category"] if study.data_set.kind != REAL and found else []
-    if not math.isnan(share):
-        right = f"{share * n_triplets:.1f}".removesuffix(".0")
-        parts.append(f"{right} of its {n_triplets:.0f} triplet{'' if n_triplets == 1 else 's'} right")
-    return Ranking(title, found, "; ".join(parts), "distance")
-
-
-def query_shares(outcomes: pd.DataFrame, triplets: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
-    """Return each query's number of triplets, and the shares that two systems have right; NaN where not measured."""
-    asked = triplets.groupby(KEYS, sort=True).size().rename("n_triplets").to_frame()
-    for name, system in (("better", better), ("worse", worse)):
-        own = outcomes[outcomes["system"] == system].merge(triplets[["triplet", *KEYS]], on="triplet")
-        asked[name] = own.groupby(KEYS)["outcome"].mean() if len(own) else np.nan
-    return asked.reset_index()
-
-
-def distances_of(study: FinegrainedStudy, systems: Sequence[str] | None = None) -> dict[str, Floats]:
-    """Return the distances by each system that was measured."""
-    files = [Path(file) for file in study.files["distances"]]
-    return {file.parent.name: np.load(file) for file in files if systems is None or file.parent.name in systems}
 
 
 def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:

@@ -27,9 +27,7 @@ from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.finegrained import settings as sections
 from lookalike.studies.finegrained.results import COUNTED, FINISHED
 from lookalike.studies.finegrained.systems import (
-    AFTER,
     ALL,
-    BEFORE,
     BY_CLASS,
     COMPARED,
     CONVNET,
@@ -313,7 +311,7 @@ class FinegrainedStudy(Study):
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         tables = ("results", "manifest", "triplets", "pairs", "outcomes")
-        ranked = [system for system in self.systems() if system in (*COMPARED, *BEFORE, *AFTER)]
+        ranked = [system for system in self.systems() if system in COMPARED]
         files: dict[str, str | list[str]] = {name: f"{self.folder}/{name}.parquet" for name in tables}
         files |= {"relevance": self.relevance_path(), "distances": self.files_of(*ranked, file="distances.npy")}
         if DEEP in self.systems():

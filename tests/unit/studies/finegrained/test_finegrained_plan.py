@@ -130,7 +130,7 @@ def test_files_lie_where_settings_say(demo, rated):
     assert demo.images_folder.startswith(f"results/{DEMO}/images/")
     assert rated.painted_shards() == []
     assert demo.painted_shards()[0] == f"results/{DEMO}/painted/000.json"
-    assert len(check_plan(demo)) == 10
+    assert len(check_plan(demo)) == 9
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     without = study_of(DEMO, golden={})
     assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
