@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lookalike.core.files import check_folder, read_json
+from lookalike.core.files import check_folder
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Tile
@@ -55,7 +55,7 @@ def worst_queries(study: HumanStudy) -> Gallery:
 def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
     """Queries in rows, each with the first images of OASIS; the papers picked theirs by hand, here a rule does."""
     found, images = Rankings.load(study.path("ranks")), study.table("manifest").set_index("image_id")
-    root = Path(read_json(study.path("images"))["root"])
+    root = study.images_root
     check_folder(root, "put the images back, or make them again, then go on")
     queries = pd.DataFrame({"id": found.query_ids, "precision": found.average_precision()}).dropna()
     if which == "lowest":
