@@ -55,10 +55,10 @@ def read_ratings(paths: Iterable[PathLike], plan: pd.DataFrame) -> pd.DataFrame:
             warnings.warn(left_out, stacklevel=2)
         found[rater.casefold()] = path
         tables.append(done)
-    return _with_plan(pd.concat(tables).merge(plan, on=PLACE).assign(simulated=False))
+    return _ratings_table(pd.concat(tables).merge(plan, on=PLACE).assign(simulated=False))
 
 
-def _with_plan(answers: pd.DataFrame) -> pd.DataFrame:
+def _ratings_table(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of a table of ratings, its rows by rater and place."""
     return answers.sort_values(["rater", *PLACE], kind="stable", ignore_index=True)[list(COLUMNS)]
 
@@ -100,7 +100,7 @@ def simulated_panel(plan: pd.DataFrame, labels: pd.Series, *, seed: int) -> pd.D
         answer = np.select([np.abs(distance) < unsure, distance > 0], ["cant_say", "good"], "not_good")
         answered = (answer != "not_good") | (rng.random(len(plan)) >= SKIPPED)
         tables.append(plan.assign(rater=f"simulated {number:02d}", answer=answer, answered=answered, simulated=True))
-    return _with_plan(pd.concat(tables))
+    return _ratings_table(pd.concat(tables))
 
 
 def results_of(ratings: pd.DataFrame) -> pd.DataFrame:
