@@ -57,13 +57,6 @@ def test_the_systems_are_those_of_both_tables_and_of_figure_6(demo):
     assert demo.ranking_networks() == ranked
 
 
-def test_systems_have_a_job_each_or_share_one(demo, rated):
-    alone, together = (study.feature_batch() for study in (rated, demo))
-    each = [file.replace("{system}", system) for system in together.fitted for file in alone.files]
-    assert each == together.files
-    assert set(alone.allowed) - set(together.allowed) == {"system"}
-
-
 def test_networks_have_a_job_each_or_one_for_every_seed(demo):
     by_seed = demo.network_batches()
     (alone,) = study_of(DEMO, batch="method", sampling_study=plain(demo.sampling_study)).network_batches()
