@@ -10,9 +10,9 @@ from PIL import Image
 
 from lookalike.app.rated import plan_from_neighbours
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.human.collect import read_ratings
 from lookalike.studies.human.page import write_page
 from lookalike.studies.human.questionnaire import plan_fingerprint
+from lookalike.studies.human.ratings import read_ratings
 
 pytestmark = pytest.mark.browser
 

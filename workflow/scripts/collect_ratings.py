@@ -6,9 +6,8 @@ with logged(snakemake):
     from lookalike.core.files import read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.exhibits.results import write_results
-    from lookalike.studies.human.collect import read_ratings, simulated_panel
     from lookalike.studies.human.questionnaire import read_plan
-    from lookalike.studies.human.statistics import results_of
+    from lookalike.studies.human.ratings import read_ratings, results_of, simulated_panel
 
     given, plan = snakemake.input, read_plan(snakemake.input.plan)
     if given.raters:

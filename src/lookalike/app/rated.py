@@ -163,9 +163,8 @@ def ratings(
     These are the precision of the neighbours, its standard deviations, and how well raters agree.
     """
     from lookalike.core.files import write_table
-    from lookalike.studies.human.collect import read_ratings
     from lookalike.studies.human.questionnaire import read_plan
-    from lookalike.studies.human.statistics import summary
+    from lookalike.studies.human.ratings import read_ratings, summary
 
     if output is not None:
         options.check_output(output, options.TABLES, plan, *files)

@@ -177,10 +177,10 @@ class Found:
 
     image: str
     """Path of its file as the job opens it: from the work folder, or absolute. The report makes its thumbnail."""
-    words: str = ""
+    words: str
     """Its label; "" where it has none."""
-    mark: Mark | None = None
-    score: str = ""
+    mark: Mark
+    score: str
     """Number that the method ranks by, in three digits (`lookalike.exhibits.neighbours.score_text`)."""
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.image_grid import tile_of
-from lookalike.exhibits.model import Entry, Gallery, Tile
+from lookalike.exhibits.image_grid import JUNK, RIGHT, tile_of
+from lookalike.exhibits.model import Box, Entry, Found, Gallery, Ranking, Tile
 
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
@@ -111,26 +111,48 @@ def _outcomes(candidates: Sequence[Candidate]) -> str:
     return f"{n_up:,} gain, {n_down:,} lose and {len(gains) - n_up - n_down:,} keep the same"
 
 
-def share_text(n_right: int, n_found: int, group: str, precision: float) -> str:
-    """Return ``3 of 10 of its class (30 %); average precision 17.0 %``, without a precision that is NaN."""
-    share = f"{n_right} of {n_found} of its {group} ({100 * n_right / max(1, n_found):.0f} %)"
-    return share if math.isnan(precision) else f"{share}; average precision {100 * precision:.1f} %"
-
-
 def score_text(score: float) -> str:
     """Return a score with three digits."""
     size = abs(score)
     return f"{'−' if score < 0 else ''}{f'{size:,.0f}' if size >= 99.95 else f'{size:#.3g}'}"
 
 
-def change_text(difference: float, what: str) -> str:
-    """Return a change as a sign and words, such as ``▲ 2 more images of its class``; "" for a NaN."""
-    if math.isnan(difference):
-        return ""
+def change_text(difference: int, what: str) -> str:
+    """Return a change as a sign and words, such as ``▲ 2 more images of its class``."""
     if difference == 0:
         return f"= as many {what}"
-    number = f"{round(abs(difference), 1):g}"
-    return f"▲ {number} more {what}" if difference > 0 else f"▼ {number} fewer {what}"
+    return f"▲ {difference} more {what}" if difference > 0 else f"▼ {-difference} fewer {what}"
+
+
+class Side(NamedTuple):
+    """What one method found for a query."""
+
+    method: str
+    """Its title."""
+    found: tuple[Found, ...]
+    precision: float
+    """Average precision; NaN where there is none."""
+    measure: Literal["score", "distance"] = "score"
+
+
+def entry_of(
+    image: Path, words: str, sides: Sequence[Side], choice: ChosenQuery, group: str, box: Box | None = None
+) -> Entry:
+    """Return a query with what two methods found; of its `group`, such as its class, are images that are marked right.
+
+    A summary is ``3 of 10 of its class (30 %); average precision 17.0 %``; junk does not count.
+    """
+    rankings, n_right = [], []
+    for when, side in zip(("Before", "After"), sides, strict=True):
+        signs = [found.mark.sign for found in side.found]
+        n_right.append(signs.count(RIGHT.sign))
+        n_counted = len(signs) - signs.count(JUNK.sign)
+        summary = f"{n_right[-1]} of {n_counted} of its {group} ({100 * n_right[-1] / max(1, n_counted):.0f} %)"
+        if not math.isnan(side.precision):
+            summary += f"; average precision {100 * side.precision:.1f} %"
+        rankings.append(Ranking(f"{when} learning: {side.method}", side.found, summary, side.measure))
+    change = change_text(n_right[1] - n_right[0], f"images of its {group}")
+    return Entry(str(image), words, tuple(rankings), choice.chosen, change, box, choice.gain)
 
 
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
@@ -141,8 +163,8 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
         for ranking in entry.rankings:
             names = (Path(entry.image).name, entry.words, ranking.title)
             for rank, found in enumerate(ranking.found, start=1):
-                meaning = found.mark.meaning if found.mark else ""
-                records.append((*names, rank, Path(found.image).name, found.words, meaning, found.score))
+                about = (found.words, found.mark.meaning, found.score)
+                records.append((*names, rank, Path(found.image).name, *about))
     drawn = pictured(entries)
     rule = (
         "The picture shows the queries that gain and lose most, and before them one drawn at random of each class, by "

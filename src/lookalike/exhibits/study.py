@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import pandas as pd
 from pydantic import PrivateAttr
 
-from lookalike.core.files import read_table
+from lookalike.core.files import read_json, read_table
 from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, VISTERM_KINDS, DataSet
 from lookalike.core.settings.model import Section, plain
 from lookalike.core.settings.schema import Shared
@@ -42,6 +42,8 @@ class Study(Section):
 
     room: ClassVar[str]
     """Its folder in `lookalike.studies`."""
+    tables: ClassVar[tuple[str, ...]] = ()
+    """Names of the tables in its folder that exhibits are drawn from."""
     contrasted: ClassVar[tuple[str, ...]] = ()
     """Names of the files that its contrasts are made of; none where no claim and no exhibit asks for one."""
     data_keys: ClassVar[set[str]] = {"title", "kind", "stand_in"}
@@ -150,7 +152,7 @@ class Study(Section):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        return {}
+        return {name: f"{self.folder}/{name}.parquet" for name in self.tables}
 
     def shards(self) -> list[str]:
         """Return the shard numbers of its data set, zero-padded as in file names."""
@@ -289,6 +291,11 @@ class Study(Section):
     def path(self, name: str) -> Path:
         """Path of one file."""
         return self.paths(name)[0]
+
+    @property
+    def images_root(self) -> Path:
+        """Folder that paths of its images start from."""
+        return Path(read_json(self.path("images"))["root"])
 
     def table(self, name: str) -> pd.DataFrame:
         """Return one of the study's tables, read once; of several files, all of them one below the other."""

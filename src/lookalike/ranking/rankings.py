@@ -128,6 +128,12 @@ class Rankings:
         hits = np.cumsum(found[1:-1])
         return np.asarray(hits / (np.arange(1, self.n_gallery + 1) * (self.n_queries - self.n_without_positive)))
 
+    def nearest(self, query: int, n: int) -> tuple[list[int], list[float]]:
+        """Return the ids of the first `n` images of a ranking and their scores, where each row queries the others."""
+        if self.neighbours is None or self.neighbour_scores is None:
+            raise ValueError(f"these rankings have no neighbours: rank again with n_neighbours of {n} or more")
+        return self.query_ids[self.neighbours[query, :n]].tolist(), self.neighbour_scores[query, :n].tolist()
+
     def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
         arrays: dict[str, ArrayLike] = {

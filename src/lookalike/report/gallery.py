@@ -52,8 +52,7 @@ class QueryGallery(NamedTuple):
     def marks(self) -> list[Mark]:
         """Marks that the legend explains."""
         rankings = [ranking for query in self.queries for ranking in query.rankings]
-        marks = dict.fromkeys(found.mark for ranking in rankings for found in ranking.found)
-        return [mark for mark in marks if mark is not None]
+        return list(dict.fromkeys(found.mark for ranking in rankings for found in ranking.found))
 
     @property
     def problem(self) -> str:

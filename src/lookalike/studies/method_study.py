@@ -21,6 +21,21 @@ class MethodStudy(Study):
     )
     overrides: Overrides = Field({})
 
+    @property
+    def painted_folder(self) -> str:
+        """Folder of the images that code makes."""
+        from lookalike.studies.recipes import painted_folder
+
+        return painted_folder(self._shared, self.dataset)
+
+    @property
+    def size(self) -> str:
+        """Images and classes that were kept."""
+        if not self.has("manifest"):
+            return ""
+        kept = self.table("manifest").loc[lambda rows: rows["status"] == "ok", "label"]
+        return f"{len(kept):,} images of {kept.nunique()} classes"
+
     def named_methods(self) -> list[str]:
         """Return the methods that exhibits may name."""
         raise NotImplementedError

@@ -1,4 +1,103 @@
-"""Exhibits of the category study that are no table and no curve of its numbers (JMLR 5.3 and 6)."""
+"""Exhibits of the category study that are no table and no curve: neighbours for the report's gallery, JMLR Figure 2."""
 
-from lookalike.studies.category import neighbours as neighbours
-from lookalike.studies.category import pictures as pictures
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from lookalike.core.arrays import Reals
+from lookalike.core.images import load_rgb
+from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
+from lookalike.exhibits.model import Entry, Found, Gallery, Picture
+from lookalike.exhibits.neighbours import (
+    Candidate,
+    ChosenQuery,
+    Side,
+    choice_note,
+    choose,
+    entry_of,
+    gallery_of,
+    score_text,
+)
+from lookalike.exhibits.registry import exhibit
+from lookalike.features import pyramid
+from lookalike.ranking.rankings import Rankings
+from lookalike.studies.category.section import AFTER, BEFORE
+from lookalike.studies.category.study import CategoryStudy
+
+N_QUERIES, N_FOUND = 24, 10
+"""Queries, and images of each ranking."""
+
+
+@exhibit(
+    "learning/neighbours",
+    title="Neighbours before and after learning",
+    needs=("ranks", "images", "manifest"),
+    when=lambda study: {BEFORE, AFTER} <= set(study.methods),
+)
+def neighbours(study: CategoryStudy) -> Gallery:
+    """Whether OASIS finds more images of the same class: neighbours of test images before and after learning."""
+    before, after = (Rankings.load(path) for path in study.files["ranks"])
+    ids = after.query_ids.tolist()
+    if before.query_ids.tolist() != ids or not ids:
+        return gallery_of([], (f"Not drawn: {study.title_of(AFTER)} has no result here.",))
+    precisions = [before.average_precision(), after.average_precision()]
+    labels = study.table("manifest").set_index("image_id")["label"]
+    rows = sorted(range(len(ids)), key=ids.__getitem__)
+    candidates = [Candidate(row, labels[ids[row]], float(precisions[1][row] - precisions[0][row])) for row in rows]
+    choices = choose(candidates, N_QUERIES, seed=study.seed, dataset=study.dataset)
+    entries = [_entry(study, (before, after), precisions, choice) for choice in choices]
+    id, fold = study.example_fold()
+    title = next(subset.title for subset in study.all_subsets if subset.id == id)
+    return gallery_of(
+        sorted(entries, key=lambda entry: entry.words),
+        (
+            f"Queries are among the {len(ids):,} test images of {title}, partition {fold + 1}. Each queries "
+            "all others, and none of them was learned from.",
+            choice_note(candidates, choices, seed=study.seed, groups="classes", measure="average precision"),
+            "Euclidean ranks by distance: smaller is nearer. OASIS ranks by score: larger is nearer. The two have no "
+            "common scale.",
+        ),
+    )
+
+
+def _entry(
+    study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Reals], choice: ChosenQuery
+) -> Entry:
+    """The query in a row of both rankings, with what each found."""
+    manifest, root, sides = study.table("manifest").set_index("image_id"), study.images_root, list[Side]()
+    path, own = manifest.loc[rankings[0].query_ids[choice.key], ["path", "label"]]
+    marks = {True: replace(RIGHT, meaning="same class"), False: replace(WRONG, meaning="other class")}
+    for method, ranking, precision in zip((BEFORE, AFTER), rankings, precisions, strict=True):
+        ids, scores = ranking.nearest(choice.key, N_FOUND)
+        images, is_distance = manifest.loc[ids], method == BEFORE
+        # Euclidean ranks by the negative square of its distance
+        scores = [math.sqrt(max(0.0, -score)) for score in scores] if is_distance else scores
+        found = tuple(
+            Found(str(root / path), class_name(label), marks[label == own], score_text(score))
+            for path, label, score in zip(images["path"], images["label"], scores, strict=True)
+        )
+        title, own_precision = study.title_of(method), float(precision[choice.key])
+        sides.append(Side(title, found, own_precision, "distance" if is_distance else "score"))
+    return entry_of(root / path, class_name(own), sides, choice, "class")
+
+
+@exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"), shows=())
+def local_binary_pattern(study: CategoryStudy) -> Picture:
+    """How the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
+    from lookalike.studies.category.lbp_example import picture_of
+
+    return picture_of(load_rgb(example_path(study)))
+
+
+def example_path(study: CategoryStudy) -> Path:
+    """Return the path of the image of the codebook pool that is nearest to 400x300 in its number of blocks."""
+    manifest = study.table("manifest")
+    rows = manifest[manifest["image_id"].isin(study.table("pool")["image_id"])]
+    n_blocks = np.array(list(map(pyramid.count_blocks, rows["width"], rows["height"])))
+    nearest = int(np.argmin(np.abs(n_blocks - pyramid.count_blocks(400, 300))))
+    return study.images_root / str(rows["path"].iloc[nearest])

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from lookalike.core.images import luma
+from lookalike.exhibits.model import Picture
 from lookalike.exhibits.style import BLUE, GREY
 from lookalike.features import lbp
 
@@ -19,6 +22,14 @@ Image = npt.NDArray[np.uint8]
 SIDE = 2 * lbp.RADIUS + 1
 FILL = ("white", BLUE)
 """Inside of a point that is darker than the centre, and of one that is at least as light."""
+
+
+def picture_of(image: Image) -> Picture:
+    """Return the picture of an example in an image, with the values and bits of its points."""
+    patch = example_patch(luma(image))
+    _, bits = pattern_of(patch)
+    frame = pd.DataFrame({"point": range(lbp.N_POINTS), "value": circle_values(patch), "bit": bits})
+    return Picture(frame, lambda canvas: paint(canvas, patch), (6.4, 3.1))
 
 
 def circle_points() -> npt.NDArray[np.float64]:

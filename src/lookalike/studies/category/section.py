@@ -68,6 +68,7 @@ class CategorySection(MethodStudy):
     """The section of the category study: what its jobs read and write."""
 
     room: ClassVar = "category"
+    tables: ClassVar = ("results", "times", "manifest")
     contrasted: ClassVar = ("results", "manifest")
     jobs: ClassVar = {
         "paint_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
@@ -190,13 +191,6 @@ class CategorySection(MethodStudy):
     def painted_root(self) -> dict[str, str]:
         """Folder of the images that code makes; none where it does not."""
         return {"root": self.painted_folder} if self.data_set.kind == "synthetic" else {}
-
-    @property
-    def painted_folder(self) -> str:
-        """Folder of the images that code makes."""
-        from lookalike.studies.recipes import painted_folder
-
-        return painted_folder(self._shared, self.dataset)
 
     @property
     def scanned_classes(self) -> list[str]:
@@ -536,9 +530,7 @@ class CategorySection(MethodStudy):
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         files: dict[str, str | list[str]] = {
-            "results": f"{self.folder}/results.parquet",
-            "times": f"{self.folder}/times.parquet",
-            "manifest": f"{self.folder}/manifest.parquet",
+            **super().planned_files(),
             "images": f"{self.folder}/images.json",
             "pool": f"{self.folder}/codebook_pool.parquet",
             "dropped": [f"{self.folder}/splits/{subset}-dropped.csv" for subset in self.subsets],
@@ -547,7 +539,6 @@ class CategorySection(MethodStudy):
             subset, fold = self.example_fold()
             run = partial(self._run_file, self.representation, subset)
             files["ranks"] = [run(method, fold, "ranks.npz") for method in (BEFORE, AFTER)]
-        files |= super().planned_files()
         # visterm counts have no images
         return {name: paths for name, paths in files.items() if self.has_pictures or name != "images"}
 

@@ -177,14 +177,6 @@ class CategoryStudy(CategorySection):
         # not to learn is a choice
         return n_values * (1 + len(log_spaced_steps(trace.steps, trace.points, trace.first)))
 
-    @property
-    def size(self) -> str:
-        """Images and classes that were kept."""
-        if not self.has("manifest"):
-            return ""
-        kept = self.table("manifest").loc[lambda rows: rows["status"] == "ok", "label"]
-        return f"{len(kept):,} images of {kept.nunique()} classes"
-
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)

@@ -80,7 +80,7 @@ def results_of(
     raw = halving(manifest, X, sizes, number, root)
     parts = {name: Part(unit(part.rows), part.labels) for name, part in raw.items()}
     train = parts["train"]
-    transforms: dict[str, Transform] = {"cosine": unit, "euclidean": same, **baselines(parts)}
+    transforms: dict[str, Transform] = {"cosine": unit, "euclidean": np.asarray, **baselines(parts)}
     learners: dict[str, SimilarityLearner] = {}
     for method, spec in specs.items():
         seed = fold_seed(root, NAME, number, "selection")
@@ -129,8 +129,3 @@ def unit(rows: Doubles) -> Doubles:
     """Return rows of unit length, whose Euclidean distances rank as their cosines do."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, 1))
-
-
-def same(rows: Doubles) -> Doubles:
-    """Return rows as they are."""
-    return rows

@@ -14,7 +14,6 @@ from lookalike.core.settings.model import Distinct, Section
 from lookalike.core.settings.sentences import refer
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import plus_minus
-from lookalike.exhibits.study import Files
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 BASELINES = {"cosine": "Cosine", "euclidean": "Euclidean", "lda": "LDA", "logistic": "Logistic regression"}
@@ -35,6 +34,7 @@ class EmbeddingsStudy(MethodStudy):
     """The papers' protocol on embeddings: halves of the classes are learned from, and both halves are ranked."""
 
     room: ClassVar = "embeddings"
+    tables: ClassVar = ("results", "manifest")
     contrasted: ClassVar = ("results",)
 
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods that learn from the embeddings.")
@@ -59,11 +59,6 @@ class EmbeddingsStudy(MethodStudy):
             return {"specs": specs, "halvings": self.halvings, "sizes": self.sizes, "seed": self.seed}
         return super().reads(job, fitted, **names)
 
-    def planned_files(self) -> Files:
-        """Return the files that exhibits are drawn from."""
-        names = ("results", "manifest")
-        return {**{name: f"{self.folder}/{name}.parquet" for name in names}, **super().planned_files()}
-
     @property
     def method_titles(self) -> Mapping[str, str]:
         """Method to its title in the settings, where they give one; a change of a title counts."""
@@ -78,14 +73,6 @@ class EmbeddingsStudy(MethodStudy):
         """Return mean and standard deviation of mAP over halvings, by method and half."""
         values = self.results.groupby(["method", "setting"])["value"]
         return values.mean(), values.std(ddof=1)
-
-    @property
-    def size(self) -> str:
-        """Return the images and classes of the data set."""
-        if not self.has("manifest"):
-            return ""
-        labels = self.table("manifest")["label"]
-        return f"{len(labels):,} images of {labels.nunique()} classes"
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, and what ± is."""

@@ -13,7 +13,6 @@ from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
 from lookalike.studies.finegrained import pictures as pictures
-from lookalike.studies.finegrained import sampler_drawing as sampler_drawing
 from lookalike.studies.finegrained.results import KEPT
 from lookalike.studies.finegrained.study import FinegrainedStudy, has
 from lookalike.studies.finegrained.systems import (

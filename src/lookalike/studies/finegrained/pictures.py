@@ -1,24 +1,29 @@
-"""Deep Ranking's Figures 1, 5 and 7, and queries before and after learning; which images are shown is a rule."""
+"""Deep Ranking's Figures 1, 4, 5 and 7; which images are shown is a rule."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
+from lookalike.core.settings.networks import Sampling
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
-from lookalike.exhibits.model import Entry, Found, Gallery, Mark, Ranking, Tile
-from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, gallery_of, score_text
+from lookalike.exhibits.model import Gallery, Mark, Tile
 from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.style import BLUE, ORANGE
+from lookalike.exhibits.style import GREEN, GREY, ORANGE
 from lookalike.studies.finegrained.study import FinegrainedStudy, has
-from lookalike.studies.finegrained.systems import AFTER, BEFORE, COMPARED, CONVNET, DEEP, PAPER, REAL
+from lookalike.studies.finegrained.systems import COMPARED, CONVNET, DEEP, OASIS, PAPER, REAL
 from lookalike.studies.metrics import rows_in, select
+
+if TYPE_CHECKING:
+    from lookalike.data.relevance import RelevanceData
+    from lookalike.learners.relevance_triplets import Buffers
 
 N_TRIPLETS = 8
 """Columns of Figure 1 at most."""
@@ -28,17 +33,17 @@ ROLES = {"query": QUERY, "positive": POSITIVE, "negative": NEGATIVE}
 N_QUERIES, N_RESULTS = 3, 8
 """Queries of Figure 7, and images of each ranking."""
 NOISE = Mark("✗", ORANGE, "--", "search noise: an image of another category")
-SAME, OTHER = Mark("✓", BLUE, "-", "same category"), Mark("✗", ORANGE, "--", "other category")
-N_SHOWN, N_FOUND = 16, 10
-"""Queries of the gallery, and images of each ranking."""
-RANKED = ("manifest", "triplets", "pairs", "outcomes", "distances")
-"""Tables and files of pictures that show rankings."""
-KEYS = ["query", "text_query"]
+KEYS, SHARES = ["query", "text_query"], {"better": DEEP, "worse": CONVNET}
 PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "every-8th-pixel": "every 8th pixel"}
 """Paths of the multiscale network, in the order of Figure 5."""
 SHARE, START_SHARE = "colour_share", "start_share"
 """Columns of the share of a filter's energy that differs between red, green and blue, and of that before training."""
 FILTERS_IN_A_ROW = 8
+N_BUFFERS, CAPACITY = 4, 7
+"""Buffers shown, and images a buffer at most."""
+STEPS = 3000
+"""Steps among which one is looked for that shows all there is to see."""
+NEW, GONE = Mark("", GREEN, "-", "new image"), Mark("✗", GREY, ":", "lowest key, makes room")
 
 
 @exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("results",), shows=())
@@ -89,6 +94,118 @@ def with_files(study: FinegrainedStudy, frame: pd.DataFrame) -> pd.DataFrame:
     """Add file and label of each image."""
     images = [study.images[image] for image in frame["image_id"]]
     return frame.assign(file=[file for file, _ in images], label=[label for _, label in images])
+
+
+# Figure 4 -------------------------------------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """One step of the sampler: an image arrives and is kept, then a triplet is drawn. Images are rows of relevance."""
+
+    category: int
+    """Code of the category of the image that arrives."""
+    place: int
+    """Where it stands among those that are kept of its category, in place of another."""
+    before: Buffers
+    after: Buffers
+    triplet: tuple[int, ...]
+
+
+@exhibit(
+    f"{PAPER}/fig4",
+    title="The sampler of triplets",
+    needs=("manifest", "relevance"),
+    optional=("results",),
+    when=has(OASIS),
+    condition="images to learn from",
+    shows=(),
+)
+def sampler(study: FinegrainedStudy) -> Gallery:
+    """How the online sampler draws a triplet: images arrive in buffers, one for each category, and leave them."""
+    from lookalike.data.relevance import RelevanceData
+
+    relevance, sampling = RelevanceData.load(study.path("relevance")), study.sampling
+    try:
+        step = find_step(relevance, sampling, study.seed)
+        why = "the categories are too small for buffers that let anything go"
+    except ValueError as error:
+        step, why = None, f"no triplet can be drawn: {error}"
+    if step is None:
+        return Gallery(pd.DataFrame({"image_id": []}), (), notes=(why,))
+    records: list[dict[str, object]] = []
+
+    def tile_with_record(role: str, row: int, mark: Mark | None = None, place: int = 0, key: float = math.nan) -> Tile:
+        """Note an image as a row of the CSV, and return its tile, the new one with the numbers that make its key."""
+        image_id, total = int(relevance.image_id[row]), float(relevance.total[row])
+        category = str(relevance.category_names[relevance.category[row]])
+        named = {"role": role, "category": category, "place": place, "image_id": image_id}
+        records.append({**named, "file": study.images[image_id][0], "key": key, "total_relevance": total})
+        words = "" if math.isnan(key) else f"key {_number(key)}"
+        parts = f"r = {_number(total)}\nu = {np.exp(key * total):.2f}\n" if role == "arriving" else ""
+        return tile_of(study.path_of(image_id), parts + words, mark)
+
+    category, place, before, after, triplet = step
+    titles = [class_name(str(name)) for name in relevance.category_names]
+    kept, keys = after.next_members[category].tolist(), after.next_keys[category].tolist()
+    order = np.argsort(-after.next_keys[category, : after.next_sizes[category]], kind="stable").tolist()
+    gone, gone_key = int(before.next_members[category, place]), float(before.next_keys[category, place])
+    rows = {f"new image: {titles[category]}": [tile_with_record("arriving", kept[place], NEW, key=keys[place])]}
+    rows["kept, by key"] = [
+        tile_with_record("kept", kept[own], NEW if own == place else None, rank, keys[own])
+        for rank, own in enumerate(order, 1)
+    ]
+    rows["kept, by key"].append(tile_with_record("pushed out", gone, GONE, key=gone_key))
+    # the buffer of the new image's category stands beneath what is being filled for it
+    query, _, negative = triplet
+    filled = np.flatnonzero(after.sizes).tolist()
+    wanted = [category, int(relevance.category[query]), int(relevance.category[negative]), *filled]
+    marks = dict(zip(triplet, (QUERY, POSITIVE, NEGATIVE), strict=True))
+    for code in list(dict.fromkeys(wanted))[:N_BUFFERS]:
+        buffer = enumerate(after.members[code, : after.sizes[code]].tolist(), start=1)
+        rows[f"{titles[code]}: buffer"] = [
+            tile_with_record("buffer", row, marks.get(row), rank) for rank, row in buffer
+        ]
+    rows["triplet"] = [tile_with_record(mark.meaning, row, mark) for row, mark in marks.items()]
+    without = "all training images at hand instead of buffers"
+    size = f"buffers of {sampling.capacity:,} images" if sampling.capacity else without
+    notes = (
+        "A new image gets the key log(u) / r: u is random between 0 and 1, r is the total relevance of the image. The "
+        "images with the largest keys are kept for the next pass: here the image with the lowest key, "
+        f"{_number(gone_key)}, makes room.",
+        "Query and positive come from one buffer. The negative, here out-of-class, comes from another.",
+        f"This is a real step of the sampler, with buffers of {after.sizes.max()} images so that they can be shown. "
+        f"The study itself has {size} and {sampling.out_of_class:.0%} out-of-class negatives.",
+    )
+    return Gallery(pd.DataFrame(records), tuple(map(tuple, rows.values())), tuple(rows), notes=notes, tile=0.85)
+
+
+def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -> Step | None:
+    """Run the sampler until it does what is to be shown; None where no arriving image pushed another out."""
+    from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+
+    sizes = np.bincount(relevance.category, minlength=relevance.n_categories)
+    # a buffer has to be smaller than its category for an image to push another out
+    capacity = int(np.clip(np.median(sizes[sizes > 0]) // 2, 2, CAPACITY))
+    own = sampling.given("weighted", "positive_threshold", "margin", "tries")
+    sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
+    found, (n_before, before) = None, sampler.offered()
+    for _ in range(STEPS):
+        triplet = tuple(sampler.draw(1)[0].tolist())
+        n_after, after = sampler.offered()
+        replaced = np.argwhere(before.next_members != after.next_members).tolist()
+        if n_after - n_before == 1 and replaced and (before.next_sizes == after.next_sizes).all():
+            category, place = replaced[0]
+            found = Step(category, place, before, after, triplet)
+            # best where the arriving image is not of the query's category
+            if category != relevance.category[triplet[0]]:
+                break
+        n_before, before = n_after, after
+    return found
+
+
+def _number(value: float) -> str:
+    """Return a number with two significant digits, or all before the point, and a proper minus sign."""
+    return (f"{value:,.0f}" if abs(value) >= 10 else f"{value:#.2g}").replace("-", "−")
 
 
 # Figure 5 -------------------------------------------------------------------------------------------------------------
@@ -166,7 +283,7 @@ def filter_images(filters: Floats) -> Bytes:
 @exhibit(
     f"{PAPER}/fig7",
     title="Ranking examples",
-    needs=RANKED,
+    needs=("manifest", "triplets", "pairs", "outcomes", "distances"),
     optional=("results",),
     when=has(DEEP),
     condition="networks",
@@ -175,7 +292,9 @@ def filter_images(filters: Floats) -> Bytes:
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
-    ranked = rankings_of(study.table("pairs"), distances_of(study, COMPARED), chosen, N_RESULTS)
+    distances = {file.parent.name: np.load(file) for file in study.paths("distances")}
+    compared = {system: distances[system] for system in COMPARED if system in distances}
+    ranked = rankings_of(study.table("pairs"), compared, chosen, N_RESULTS)
     frame = with_files(study, ranked.merge(chosen[[*KEYS, "chosen_as"]], on=KEYS).drop(columns="distance"))
     # labels of rated triplets are text queries, which say nothing of what an image shows
     frame["label"] = "" if study.data_set.kind == REAL else frame["label"]
@@ -203,7 +322,9 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
 
 def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QUERIES) -> pd.DataFrame:
     """Choose the queries of Figure 7 whose share of right triplets rises most by DeepRanking; the last falls most."""
-    table = query_shares(outcomes, triplets, DEEP, CONVNET)
+    judged = outcomes.merge(triplets[["triplet", *KEYS]], on="triplet").groupby(["system", *KEYS])["outcome"].mean()
+    shares = {name: judged[judged.index.get_level_values(0) == system].droplevel(0) for name, system in SHARES.items()}
+    table = triplets.groupby(KEYS).size().rename("n_triplets").to_frame().assign(**shares).reset_index()
     measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
     falling = measured.sort_values(["gain", "n_triplets", "query"], ascending=[False, False, True])
     rising = measured.sort_values(["gain", "n_triplets", "query"], ascending=[True, False, True])
@@ -217,86 +338,6 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     names = [f"next {kind}" if place else str(kind) for place, kind in enumerate(kinds)]
     names += ["largest loss" if gain < 0 else "smallest gain" for gain in chosen["gain"][len(gains) :]]
     return chosen.drop(columns="gain").assign(chosen_as=names).reset_index(drop=True)
-
-
-@exhibit(
-    "finegrained/gallery",
-    title="Before and after learning",
-    needs=RANKED,
-    optional=("results",),
-    when=has(*AFTER),
-    condition="ratings or images to learn from",
-)
-def before_and_after(study: FinegrainedStudy) -> Gallery:
-    """What queries find before learning from triplets, and after it."""
-    distances, pairs, seed = distances_of(study), study.table("pairs"), study.seed
-    before, after = pair = [next(system for system in systems if system in distances) for systems in (BEFORE, AFTER)]
-    pooled = pairs.loc[pairs["in_pool"].astype(bool), KEYS].drop_duplicates().sort_values(["text_query", "query"])
-    shares = query_shares(study.table("outcomes"), study.table("triplets"), after, before)
-    table = pooled.merge(shares, on=KEYS, how="left").reset_index(drop=True)
-    candidates = list(map(Candidate, table.index, table["text_query"], table["better"] - table["worse"]))
-    choices = choose(candidates, N_SHOWN, seed=seed, dataset=study.dataset)
-    chosen = table.iloc[[choice.key for choice in choices]]
-    ranked = with_files(study, rankings_of(pairs, {system: distances[system] for system in pair}, chosen, N_FOUND))
-    ranked["label"] = "" if study.data_set.kind == REAL else ranked["label"]
-    entries = []
-    for row, choice in zip(rows_in(chosen), choices, strict=True):
-        own = select(ranked, query=row.query, text_query=row.text_query)
-        sides = (before, "Before learning", row.worse), (after, "After learning", row.better)
-        rankings = tuple(
-            _ranking(study, select(own, system=system), f"{when}: {study.title_of(system)}", share, row.n_triplets)
-            for system, when, share in sides
-        )
-        change = change_text((row.better - row.worse) * row.n_triplets, "of its triplets right")
-        image, words = str(study.path_of(row.query)), class_name(str(row.text_query))
-        entries.append(Entry(image, words, rankings, choice.chosen, change, gain=choice.gain))
-    measure = "the share of right triplets"
-    notes = [
-        f"{study.title_of(before)} ranks the images of a query's pool before learning from triplets, "
-        f"{study.title_of(after)} after it. A smaller distance is nearer; the two have no common scale. A triplet is "
-        "right if its positive is nearer than its negative.",
-        choice_note(candidates, choices, seed=seed, groups="categories", measure=measure),
-    ]
-    if study.data_set.kind != REAL:
-        notes.append(
-            "Pools have images of other categories on purpose (search noise). What is learned is the order of alike "
-            "images, so look at the share of right triplets besides the marks."
-        )
-    return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
-
-
-def _ranking(study: FinegrainedStudy, rows: pd.DataFrame, title: str, share: float, n_triplets: float) -> Ranking:
-    """Return the nearest images by one system, and how many of a query's triplets it has right."""
-    is_same = rows["label"] == rows["text_query"]
-    found = tuple(
-        Found(
-            str(study.path_of(row.image_id)),
-            class_name(row.label),
-            (SAME if same else OTHER) if row.label else None,
-            score_text(row.distance),
-        )
-        for row, same in zip(rows_in(rows), is_same, strict=True)
-    )
-    parts = [f"{is_same.sum()} of {len(found)} of its category"] if study.data_set.kind != REAL and found else []
-    if not math.isnan(share):
-        right = f"{share * n_triplets:.1f}".removesuffix(".0")
-        parts.append(f"{right} of its {n_triplets:.0f} triplet{'' if n_triplets == 1 else 's'} right")
-    return Ranking(title, found, "; ".join(parts), "distance")
-
-
-def query_shares(outcomes: pd.DataFrame, triplets: pd.DataFrame, better: str, worse: str) -> pd.DataFrame:
-    """Return each query's number of triplets, and the shares that two systems have right; NaN where not measured."""
-    asked = triplets.groupby(KEYS, sort=True).size().rename("n_triplets").to_frame()
-    for name, system in (("better", better), ("worse", worse)):
-        own = outcomes[outcomes["system"] == system].merge(triplets[["triplet", *KEYS]], on="triplet")
-        asked[name] = own.groupby(KEYS)["outcome"].mean() if len(own) else np.nan
-    return asked.reset_index()
-
-
-def distances_of(study: FinegrainedStudy, systems: Sequence[str] | None = None) -> dict[str, Floats]:
-    """Return the distances by each system that was measured."""
-    files = [Path(file) for file in study.files["distances"]]
-    return {file.parent.name: np.load(file) for file in files if systems is None or file.parent.name in systems}
 
 
 def rankings_of(pairs: pd.DataFrame, distances: Mapping[str, Floats], chosen: pd.DataFrame, n: int) -> pd.DataFrame:

@@ -27,9 +27,7 @@ from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.finegrained import settings as sections
 from lookalike.studies.finegrained.results import COUNTED, FINISHED
 from lookalike.studies.finegrained.systems import (
-    AFTER,
     ALL,
-    BEFORE,
     BY_CLASS,
     COMPARED,
     CONVNET,
@@ -103,6 +101,7 @@ class FinegrainedStudy(Study):
     """The fine-grained study (Deep Ranking, CVPR 2014) on one data set."""
 
     room: ClassVar = "finegrained"
+    tables: ClassVar = ("results", "manifest", "triplets", "pairs", "outcomes")
     contrasted: ClassVar = ("results", "outcomes", "triplets", "pairs", "manifest", "filters")
     without_effect: ClassVar = {"batch": True, "network": {"threads", "checkpoint_seconds"}}
     jobs: ClassVar = {
@@ -312,13 +311,11 @@ class FinegrainedStudy(Study):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        tables = ("results", "manifest", "triplets", "pairs", "outcomes")
-        ranked = [system for system in self.systems() if system in (*COMPARED, *BEFORE, *AFTER)]
-        files: dict[str, str | list[str]] = {name: f"{self.folder}/{name}.parquet" for name in tables}
-        files |= {"relevance": self.relevance_path(), "distances": self.files_of(*ranked, file="distances.npy")}
-        if DEEP in self.systems():
-            files["filters"] = self.files_of(DEEP, file="filters.npz")
-        return files
+        files = {**super().planned_files(), "relevance": self.relevance_path()}
+        if DEEP not in self.systems():
+            return files
+        distances, filters = self.files_of(*COMPARED, file="distances.npy"), self.files_of(DEEP, file="filters.npz")
+        return {**files, "distances": distances, "filters": filters}
 
     # Numbers ----------------------------------------------------------------------------------------------------------
 

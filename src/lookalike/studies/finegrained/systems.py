@@ -40,8 +40,6 @@ FEATURES, TABLE1, TABLE2 = IN_ORDER[:6], (*IN_ORDER[:9], DEEP), IN_ORDER[9:]
 """Hand-crafted features, and the systems of each table."""
 COMPARED = (CONVNET, OASIS, DEEP)
 """Systems of Figure 7, in the paper's order."""
-BEFORE, AFTER = (CONVNET, *FEATURES), (DEEP, SINGLE, OASIS, GOLDEN, EMBEDDED)
-"""Systems before and after learning: the first of each that was measured is shown in the gallery."""
 WEIGHTED, UNIFORM = "weighted", "uniform"
 """How the sampler draws images (section 6.6)."""
 _SAMPLED = re.compile(r"multiscale-(weighted|uniform)-(\d{3})")

@@ -6,7 +6,7 @@ import math
 
 from lookalike.core.arrays import Truths
 from lookalike.exhibits.contrasts import TOO_FEW, Contrast
-from lookalike.studies.human.statistics import OASIS, RANDOM
+from lookalike.studies.human.ratings import OASIS, RANDOM
 from lookalike.studies.human.study import HumanStudy
 
 MARGIN = 0.05

@@ -5,27 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json
+from lookalike.core.files import check_folder
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
-from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series
+from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Tile
 from lookalike.exhibits.printed import beside_print, plus_minus
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.statistics import OASIS
+from lookalike.studies.human.ratings import OASIS
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.metrics import rows_in
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
-OWN, OTHER = replace(RIGHT, meaning="of the query's class"), replace(WRONG, meaning="of another class")
+MARKS = {
+    "": None,
+    "yes": replace(RIGHT, meaning="of the query's class"),
+    "no": replace(WRONG, meaning="of another class"),
+}
 N_RESULTS = 5
 """Images shown of each ranking, as in the papers' tables."""
 SELECTED = {1: Look(ORANGE, "P"), 6: Look(BLUE, "s"), 11: Look(GREEN, "^"), 16: Look(PURPLE, "D"), 21: Look(BLACK, "v")}
@@ -35,8 +37,7 @@ PRINTED = {"human_p@10": "precision_at_10", "human_precision_peak": "precision_p
 PRECISION = Axis("Precision", low=-0.03, high=1.03, text="{:.3f}")
 FILES = ("ranks", "manifest", "images")
 COLUMNS = ["row", "image_id", "file", "class", "rank", "score", "role", "relevant", "average_precision"]
-Part = tuple[pd.DataFrame, Panel]
-"""The numbers that a panel shows, and the panel."""
+SHOWN = ["series", "query", "order", "precision", "low", "high", "lowest", "highest"]
 
 
 @exhibit(f"{JMLR}/table2", f"{DRAFT}/table4", f"{NIPS}/table1", title="Queries that OASIS answers best", needs=FILES)
@@ -53,10 +54,9 @@ def worst_queries(study: HumanStudy) -> Gallery:
 
 def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
     """Queries in rows, each with the first images of OASIS; the papers picked theirs by hand, here a rule does."""
-    found, root = Rankings.load(study.path("ranks")), Path(read_json(study.path("images"))["root"])
-    if not root.is_dir():
-        raise LookalikeError(f"there are no images at {root}: put them back, or make them again, then go on")
-    images = study.table("manifest").set_index("image_id")
+    found, images = Rankings.load(study.path("ranks")), study.table("manifest").set_index("image_id")
+    root = study.images_root
+    check_folder(root, "put the images back, or make them again, then go on")
     queries = pd.DataFrame({"id": found.query_ids, "precision": found.average_precision()}).dropna()
     if which == "lowest":
         queries = queries[found.ranks[found.offsets[queries.index]] > N_RESULTS]
@@ -66,28 +66,30 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
     if selected.empty:
         why = f"Not drawn: of {found.n_queries:,} queries that OASIS answers, none is one of {among}."
         return Gallery(pd.DataFrame(columns=COLUMNS), (), notes=(why,))
-    if found.neighbours is None or found.neighbour_scores is None:
-        raise LookalikeError(f"these rankings have no neighbours: rank again with n_neighbours of {N_RESULTS} or more")
-    rows, records = [], []
+    parts = []
     for place, (row, query) in enumerate(zip(selected.index, rows_in(selected), strict=True), start=1):
-        ids = found.query_ids[found.neighbours[row, :N_RESULTS]].tolist()
-        named = [(query.id, 0, math.nan), *zip(ids, count(1), found.neighbour_scores[row, :N_RESULTS].tolist())]
-        tiles = []
-        for id, rank, score in named:
-            path, label = images.loc[id, ["path", "label"]]
-            mark = (OWN if label == query.label else OTHER) if rank else None
-            words = class_name(label) + ("" if rank else f"\nAP {100 * query.precision:.1f}%")
-            tiles.append(tile_of(root / path, words, mark))
-            role = ("result", "yes" if mark is OWN else "no") if rank else ("query", "")
-            records.append((place, id, path, label, rank, score, *role, query.precision))
-        rows.append(tuple(tiles))
+        ids, scores = found.nearest(row, N_RESULTS)
+        part = pd.DataFrame({"row": place, "image_id": [query.id, *ids], "score": [math.nan, *scores]})
+        part["relevant"] = np.where(images.loc[part["image_id"], "label"] == query.label, "yes", "no")
+        parts.append(part.assign(rank=part.index, average_precision=query.precision))
+    frame = pd.concat(parts, ignore_index=True)
+    is_query = frame["rank"] == 0
+    frame["role"], frame["relevant"] = np.where(is_query, "query", "result"), frame["relevant"].mask(is_query, "")
+    frame[["file", "class"]] = images.loc[frame["image_id"], ["path", "label"]].to_numpy()
     fewer = "" if len(selected) == n else f"; the paper shows {n}"
     rule = (
         f"No query was picked by hand: of {among} ({len(queries):,}), these are the {len(selected)} of {which} average "
         f"precision (AP), at most one of each class{fewer}. Of equal ones, the one with the lower image id is shown."
     )
     heads = ("query", *(f"rank {rank}" for rank in range(1, N_RESULTS + 1)))
-    return Gallery(pd.DataFrame(records, columns=COLUMNS), tuple(rows), heads=heads, notes=(rule,))
+    rows = tuple(tuple(_tile(root, image) for _, image in own.iterrows()) for _, own in frame.groupby("row"))
+    return Gallery(frame[COLUMNS], rows, heads=heads, notes=(rule,))
+
+
+def _tile(root: Path, image: pd.Series) -> Tile:
+    """Return the tile of an image that is shown, in a query's row; the query has its average precision beneath."""
+    words = class_name(image["class"]) + ("" if image["rank"] else f"\nAP {100 * image['average_precision']:.1f}%")
+    return tile_of(root / image["file"], words, MARKS[image["relevant"]])
 
 
 @exhibit(
@@ -96,52 +98,51 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
 def curves(study: HumanStudy) -> Figure:
     """Which share of the first k images of OASIS is good for raters: in the mean, or of single queries."""
     name = study.exhibit.name if study.exhibit is not None else ""
-    parts = [_of_all_queries(study)] if name != "fig3c" else []
-    parts += [_of_selected_queries(study)] if name != "fig3b" else []
-    frames, panels = zip(*parts, strict=True)
-    titles = lettered([panel.title for panel in panels])
-    named = tuple(replace(panel, title=title) for panel, title in zip(panels, titles, strict=True))
+    single = {"fig3b": [_of_all_queries], "fig3c": [_of_selected_queries]}
+    shown = single.get(name, [_of_all_queries, _of_selected_queries])
+    frames, panels = zip(*(part(study) for part in shown), strict=True)
+    named = zip(panels, lettered([panel.title for panel in panels]), strict=True)
     frame = pd.concat(frames, ignore_index=True).astype({"k": "Int64"})
-    return Figure(frame, named, _cells(study, JMLR, *PRINTED) if name != "fig3c" else None)
+    cells = None if name == "fig3c" else _cells(study, JMLR)
+    return Figure(frame, tuple(replace(panel, title=title) for panel, title in named), cells)
 
 
-def _cells(study: HumanStudy, paper: str, *metrics: str) -> pd.DataFrame:
+def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
     """Ours beside what a paper prints, in percent."""
-    rows = [(paper, metric, OASIS, 100 * study.number(PRINTED[metric]), math.nan) for metric in metrics]
+    printed = study.printed_in("text", paper)
+    rows = [(paper, metric, OASIS, 100 * study.number(own), math.nan) for metric, own in PRINTED.items()]
     ours = pd.DataFrame(rows, columns=["paper", "metric", "method", "ours", "ours_std"])
-    cells = beside_print(ours, study.printed_in("text", paper), on=("paper", "metric", "method"))
+    cells = beside_print(ours[ours["metric"].isin(printed["metric"])], printed, on=("paper", "metric", "method"))
     for name, form in (("ours", ".1f"), ("printed", "g")):
         cells[f"{name}_cell"] = [plus_minus(value, math.nan, form) for value in cells[name]]
     return cells.assign(unit="percent")
 
 
 def _panel(title: str, n: int, series: Sequence[Series], lines: Sequence[Line] = ()) -> Panel:
-    """One panel of curves over the first n images."""
+    """Return a panel of curves over the first `n` images."""
     ticks = tuple((float(k), str(k)) for k in range(1, n + 1))
     x = Axis("Number of neighbours k", low=0.5, high=n + 0.5, ticks=ticks, text="k = {:.0f}")
-    return Panel(title, x, PRECISION, tuple(series), tuple(lines))
+    return Panel(title, x, PRECISION, tuple(series), tuple(line for line in lines if not math.isnan(line.at)))
 
 
-def _of_all_queries(study: HumanStudy) -> Part:
+def _of_all_queries(study: HumanStudy) -> tuple[pd.DataFrame, Panel]:
     """Mean curve with its errors, the share of random images called good, and the printed numbers."""
     own, look, at = study.curve().reset_index().assign(series=OASIS), LOOKS[OASIS], ("k", "precision")
-    at_ten, peak = _cells(study, JMLR, *PRINTED)["printed"] / 100
+    at_ten, peak = _cells(study, JMLR)["printed"] / 100
     n, random = int(own["k"].max()), study.number("random_good")
-    lines = [Line("random images", random, Look(GREY, "", "--"))]
-    lines.append(Line("printed peak (its k is not printed)", peak, Look(look.colour, "", ":")))
-    levels = {"random": (random, math.nan), "oasis, printed peak": (peak, math.nan), "oasis, printed": (at_ten, 10)}
-    others = pd.DataFrame.from_dict(levels, orient="index", columns=["precision", "k"]).rename_axis("series")
-    # a page of fewer images ends before the printed k
-    others = others[others["precision"].notna() & ~(others["k"] > n)].reset_index()
+    levels = [("random", random, math.nan), ("oasis, printed peak", peak, math.nan), ("oasis, printed", at_ten, 10)]
+    others = pd.DataFrame(levels, columns=["series", "precision", "k"]).dropna(subset="precision")
     series = [Series(study.title_of(OASIS), {"series": OASIS}, *at, look, "low", "high")]
-    if "oasis, printed" in set(others["series"]):
+    if n >= 10:  # a page of fewer images ends before the printed k
         where = {"series": "oasis, printed"}
         series.append(Series("printed, at k = 10", where, *at, look, kind="points", hollow=True))
-    known = [line for line in lines if not math.isnan(line.at)]
-    return pd.concat([own, others], ignore_index=True), _panel("All queries", n, series, known)
+    lines = [Line("random images", random, Look(GREY, "", "--"))]
+    lines.append(Line("printed peak (its k is not printed)", peak, Look(look.colour, "", ":")))
+    frame = pd.concat([own, others[~(others["k"] > n)]], ignore_index=True)
+    return frame, _panel("All queries", n, series, lines)
 
 
-def _of_selected_queries(study: HumanStudy) -> Part:
+def _of_selected_queries(study: HumanStudy) -> tuple[pd.DataFrame, Panel]:
     """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
     maps, parts, series = _falling(study.by_query()["map"]), [], []
     selected = [rank for rank in SELECTED if rank <= len(maps)]
@@ -161,21 +162,20 @@ def _falling(values: pd.Series) -> pd.Series:
 @exhibit(f"{JMLR}/fig3d", f"{NIPS}/fig1a", title="Precision of OASIS and of raters for each query", needs=("results",))
 def query_precision(study: HumanStudy) -> Figure:
     """Whether OASIS is as precise as a person: for each query, both are judged by the other raters."""
-    table, look, title, cells = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None
+    table, look, title, cells, lines = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None, list[Line]()
     table = table.loc[_falling(table[OASIS]).index].reset_index()
-    table["order"], n, lines = table.index + 1, len(table), []
-    people = table.assign(precision=table["raters"], low=table["raters"] - table["error"])
+    table["order"], n = table.index + 1, len(table)
+    own = table[["query", "order"]].assign(series=OASIS, precision=table[OASIS])
+    people = table.assign(series="human", precision=table["raters"], low=table["raters"] - table["error"])
     people["high"] = table["raters"] + table["error"]
-    parts = {OASIS: table.drop(columns=["lowest", "highest"]).assign(precision=table[OASIS]), "human": people}
-    frame = pd.concat(parts, names=["series"]).reset_index("series")
-    frame = frame[["series", "query", "order", "precision", "low", "high", "lowest", "highest"]]
+    frame = pd.concat([own, people], ignore_index=True)[SHOWN]
     series = [Series(title, {"series": OASIS}, "order", "precision", look, each=True)]
     if table["raters"].notna().any():
         at, ends = ({"series": "human"}, "order", "precision"), ("lowest", "highest")
         series.append(Series("raters, mean", *at, RATERS, "low", "high", kind="points"))
         series.append(Series("lowest to highest rater", *at, Look(GREY, ""), *ends, kind="points", band=True))
     if study.paper == NIPS:
-        cells = _cells(study, NIPS, "human_p@10")
+        cells = _cells(study, NIPS)
         means = {"mean": (table[OASIS].mean(), "--"), "printed mean": (cells["printed"].item() / 100, ":")}
         lines = [Line(f"{title}, {name}", at, Look(look.colour, "", dash)) for name, (at, dash) in means.items()]
         others = pd.DataFrame([{"series": f"oasis, {name}", "precision": at} for name, (at, _) in means.items()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,6 @@ COLUMNS = ("query", "query_image", "query_path", "position", "image", "path", "r
 """Columns of a plan, a row a candidate that is shown: ``query`` and ``position`` (as shown) count from 1; the ``rank``
 of a random one is 0."""
 INTEGERS = dict.fromkeys(("query", "query_image", "position", "image", "rank"), "int64")
-_DAMAGED = "has a position twice or an unknown role: make the plan again"
-_PLANNED = (once(_DAMAGED, "query", "position"), one_of(_DAMAGED, ("retrieved", "random"), "role"))
 
 
 def draw_plan(
@@ -32,22 +31,21 @@ def draw_plan(
     related: Mapping[int, Collection[int]],
     *,
     seed: int,
-    n_queries: int = 25,
-    n_retrieved: int = 10,
-    n_random: int = 10,
-    relevance: Mapping[int, float] | None = None,
-    contents: Mapping[int, str] | None = None,
+    n_queries: int,
+    n_retrieved: int,
+    n_random: int,
+    relevance: Mapping[int, float] = MappingProxyType({}),
+    contents: Mapping[int, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Draw query images, those of largest total `relevance` first, and their candidates, in a seeded order."""
-    rng, queries = generator(seed, "ratings", "plan"), list(neighbours)
-    falling = np.array([0.0 if relevance is None else -relevance[query] for query in queries])
-    # lexsort: the last key counts first
-    order = [queries[place] for place in np.lexsort((rng.permutation(len(queries)), falling))]
+    rng = generator(seed, "ratings", "plan")
+    ties = rng.permutation(len(neighbours)).tolist()
+    ordered = sorted(zip(neighbours, ties, strict=True), key=lambda item: (-relevance.get(item[0], 0.0), item[1]))
     # contents are digests of the images' bytes: a picture that has two ids is shown once, as in the paper
-    picture_of: Mapping[int, object] = contents or {image: image for image in paths}
+    picture_of = {image: contents.get(image, image) for image in paths}
     rows: list[tuple[object, ...]] = []
     number = 0
-    for query in order:
+    for query, _ in ordered:
         images = [query, *neighbours[query][:n_retrieved]]
         pictures = {picture_of[image] for image in images}
         if number == n_queries or len(pictures) < len(images):
@@ -68,12 +66,11 @@ def draw_plan(
             image, role, rank = candidates[place]
             rows.append((number, query, paths[query], position, image, paths[image], role, rank))
     if not rows:
-        raise LookalikeError(
-            "there is no test image to ask raters about: choose a subset with test images whose neighbours differ"
-        )
+        what_now = "choose a subset with test images whose neighbours differ"
+        raise LookalikeError(f"there is no test image to ask raters about: {what_now}")
     if number < n_queries:
-        few = f"only {number} test images can be query images of the rating, not {n_queries}"
-        warnings.warn(f"{few}: all are taken", stacklevel=2)
+        few = f"only {number} test images can be query images of the rating, not {n_queries}: all are taken"
+        warnings.warn(few, stacklevel=2)
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(INTEGERS)
 
 
@@ -100,7 +97,8 @@ def plan_of_run(rankings: Rankings, manifest: pd.DataFrame, *, n_retrieved: int,
 def read_plan(path: PathLike) -> pd.DataFrame:
     """Read a plan from CSV; a file that is missing or no plan is an error."""
     plan = whole_numbers(read_cells(path, COLUMNS, what="plan", exact=True), INTEGERS, path)
-    refuse(plan, _PLANNED, path)
+    damaged = "has a position twice or an unknown role: make the plan again"
+    refuse(plan, (once(damaged, "query", "position"), one_of(damaged, ("retrieved", "random"), "role")), path)
     if plan.empty:
         raise LookalikeError(f"{path} is a plan without queries: make it again")
     return plan.reset_index(drop=True)

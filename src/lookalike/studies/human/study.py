@@ -11,7 +11,7 @@ from lookalike.core.settings.ratings import Ratings
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.study import Files, Study
-from lookalike.studies.human.statistics import OASIS, RANDOM, RATERS
+from lookalike.studies.human.ratings import OASIS, RANDOM, RATERS
 from lookalike.studies.metrics import select
 
 
@@ -49,7 +49,7 @@ class HumanStudy(Study):
         return sorted(map(str, folder.glob("[!.]*.csv")))
 
     def number(self, metric: str) -> float:
-        """Return one single number of `lookalike.studies.human.statistics.summary`; NaN where there is none."""
+        """Return one single number of `lookalike.studies.human.ratings.summary`; NaN where there is none."""
         return float(select(self.results, metric=metric)["value"].sum(min_count=1))
 
     def curve(self, **where: object) -> pd.DataFrame:
@@ -61,12 +61,10 @@ class HumanStudy(Study):
 
     def by_query(self) -> pd.DataFrame:
         """Return the precision of OASIS, of random images and of raters by query, with the spread of these."""
-        rows = self.results.dropna(subset="query")
-        rows = rows.assign(query=rows["query"].astype(int))
-        at_depth = rows[(rows["metric"] == "p@k") & (rows["x"] == rows["x"].max())]
-        precision = select(rows, metric="precision")
-        means = pd.concat([at_depth, precision]).pivot_table(index="query", columns="method", values="value")
-        raters = select(precision, method=RATERS).groupby("query")["value"]
+        rows = self.results.dropna(subset="query").astype({"query": int})
+        rows = rows[rows["x"].isna() | (rows["x"] == rows["x"].max())]
+        means = rows[rows["metric"] != "ap"].pivot_table(index="query", columns="method", values="value")
+        raters = select(rows, method=RATERS).groupby("query")["value"]
         spread = {"error": raters.sem(), "lowest": raters.min(), "highest": raters.max()}
         maps = select(rows, metric="ap").groupby("query")["value"].mean()
         table: pd.DataFrame = means.reindex(columns=[OASIS, RANDOM, RATERS]).assign(map=maps, **spread)

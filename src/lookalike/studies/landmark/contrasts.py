@@ -23,6 +23,7 @@ from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
 from lookalike.studies.landmark.results import MEAN
 from lookalike.studies.landmark.settings import PAIRS
 from lookalike.studies.landmark.study import LandmarkStudy
+from lookalike.studies.metrics import select
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000
@@ -85,10 +86,7 @@ def _single(rows: pd.DataFrame, **values: str) -> pd.DataFrame:
     """Return rows of single landmarks that have these values."""
     if "landmark" not in rows:
         return rows.iloc[:0].assign(landmark="", codebook="")
-    rows = rows[rows["landmark"].notna() & (rows["landmark"] != MEAN)]
-    for column, value in values.items():
-        rows = rows[rows[column] == value]
-    return rows
+    return select(rows[rows["landmark"].notna() & (rows["landmark"] != MEAN)], **values)
 
 
 def over_landmarks(

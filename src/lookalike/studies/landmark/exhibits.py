@@ -1,22 +1,38 @@
-"""Figures of the landmark study: S-TG and S-DA minus OASIS over words and features, and the montage."""
+"""Figures of the landmark study: S-TG and S-DA minus OASIS over words and features, and queries before and after."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from itertools import product
+from typing import Any
 
 import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series
+from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG
+from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Panel, Series
+from lookalike.exhibits.neighbours import (
+    Candidate,
+    ChosenQuery,
+    Side,
+    choice_note,
+    choose,
+    entry_of,
+    gallery_of,
+    score_text,
+)
 from lookalike.exhibits.registry import exhibit
 from lookalike.exhibits.style import BLACK, Look, looks_of
-from lookalike.studies.landmark.gallery import first_results_of
-from lookalike.studies.landmark.rankings import MAP_FULL
+from lookalike.studies.landmark.rankings import MAP_FULL, read_top_images
 from lookalike.studies.landmark.results import FEATURES
 from lookalike.studies.landmark.settings import LEADING, PAIRS
-from lookalike.studies.landmark.study import LandmarkStudy
+from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
 from lookalike.studies.metrics import rows_in, select
 
+N_QUERIES, N_FOUND = 14, 10
+"""Queries of the gallery, and images of each ranking."""
+MARKS = {"good": RIGHT, "ok": RIGHT, "junk": JUNK, "wrong": WRONG}
+KEYS = ["landmark", "query", "draw"]
 NOTES = (
     "Whole images are queries. Intervals are 95%, the wider of a t-test over landmarks and a bootstrap over landmarks "
     "and draws.",
@@ -77,4 +93,55 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
 )
 def first_results(study: LandmarkStudy) -> Gallery:
     """Whether learning finds more images of a landmark: first results before it (TF-IDF) and after it."""
-    return first_results_of(study)
+    found = read_top_images(study.files["ranks"])
+    each = found.drop_duplicates([*KEYS, "method"])
+    methods = [method for method in study.compared_methods() or () if method in set(each["method"])]
+    precision = each.set_index([*KEYS, "method"])["average_precision"].unstack("method")[methods]
+    pairs = precision.dropna().sort_index().reset_index()
+    if len(methods) < 2 or pairs.empty:
+        titles = " and ".join(map(study.title_of, study.compared_methods() or ()))
+        return gallery_of([], (f"no query has rankings by both {titles}",))
+    pairs = pairs[pairs["draw"] == pairs["draw"].min()]
+    gains = pairs[methods[1]] - pairs[methods[0]]
+    rows = zip(pairs.index, pairs["landmark"], gains, strict=True)
+    candidates = [Candidate(key, str(landmark), float(gain)) for key, landmark, gain in rows]
+    choices = choose(candidates, N_QUERIES, seed=study.seed, dataset=study.dataset)
+    results = _with_relevance(study, found, methods)
+    entries = [_entry(study, results, pairs.loc[choice.key].to_dict(), methods, choice) for choice in choices]
+    notes = (
+        choice_note(candidates, choices, seed=study.seed, groups="landmarks", measure="average precision"),
+        f"Queries of one draw, with {study.words_of([*study.codebook_ids][-1])}. Images to learn from are not ranked, "
+        "and the query's own image is left out. Right is what the ground truth calls good or ok. The rectangle is the "
+        "part that asks.",
+    )
+    return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
+
+
+def _with_relevance(study: LandmarkStudy, found: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
+    """Return every image that a method found with its ``relevance``, a key of `MARKS`, without the query's own."""
+    own_image = study.table("queries").set_index("query")["image_id"]
+    found = found[found["method"].isin(methods) & (found["image_id"] != found["query"].map(own_image))]
+    found = found.merge(study.table("relevance"), on=["query", "image_id"], how="left")
+    return found.fillna({"relevance": "wrong"}).sort_values("rank", kind="stable")
+
+
+def _entry(
+    study: LandmarkStudy, results: pd.DataFrame, pair: Mapping[Hashable, Any], methods: list[str], choice: ChosenQuery
+) -> Entry:
+    """Return a query with its rectangle, and the first images that each method found."""
+    images, root = study.table("manifest").set_index("image_id"), study.images_root
+    landmark, sides = landmark_title(pair["landmark"]), list[Side]()
+    # what other images show, the ground truth does not say
+    words = {kind: f"{landmark}, {kind}" for kind in MARKS} | {"wrong": ""}
+    for method in methods:
+        rows = select(results, query=pair["query"], draw=pair["draw"], method=method).head(N_FOUND)
+        rows = rows.assign(path=rows["image_id"].map(images["path"]))
+        found = (
+            Found(str(root / row.path), words[row.relevance], MARKS[row.relevance], score_text(row.score))
+            for row in rows_in(rows)
+        )
+        sides.append(Side(study.title_of(method), tuple(found), pair[method]))
+    query = study.table("queries").set_index("query").loc[pair["query"]]
+    image = images.loc[query["image_id"]]
+    left, top, right, bottom = query[["x_min", "y_min", "x_max", "y_max"]] / image[["width", "height"] * 2].to_numpy()
+    return entry_of(root / image["path"], landmark, sides, choice, "landmark", (left, top, right, bottom))

@@ -69,6 +69,7 @@ class LandmarkSettings(MethodStudy):
     """The section of the landmark study."""
 
     room: ClassVar = "landmark"
+    tables: ClassVar = ("results", "times", "manifest")
     contrasted: ClassVar = ("results",)
 
     jobs: ClassVar = {
@@ -232,13 +233,6 @@ class LandmarkSettings(MethodStudy):
         return [f"{self.folder}/landmark/lead/{codebook}.parquet" for codebook in codebooks]
 
     @property
-    def painted_folder(self) -> str:
-        """Folder of the images that code makes."""
-        from lookalike.studies.recipes import painted_folder
-
-        return painted_folder(self._shared, self.dataset)
-
-    @property
     def painted_files(self) -> dict[str, str]:
         """Folders of images and ground truth that code makes; none where it does not."""
         if self.data_set.kind != "synthetic_landmarks":
@@ -331,13 +325,11 @@ class LandmarkSettings(MethodStudy):
 
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
-        pair = self.compared_methods()
-        names = ("results", "times", "manifest", *(("queries", "relevance") if pair else ()))
-        files: dict[str, str | list[str]] = {name: f"{self.folder}/{name}.parquet" for name in names}
-        if pair:
-            files["images"] = f"{self.folder}/images.json"
-            files["ranks"] = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)
-        return {**files, **super().planned_files()}
+        if (pair := self.compared_methods()) is None:
+            return super().planned_files()
+        files = {name: f"{self.folder}/{name}.parquet" for name in ("queries", "relevance")}
+        ranks = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)
+        return {**super().planned_files(), **files, "images": f"{self.folder}/images.json", "ranks": ranks}
 
 
 def _check_method(place: str, method: str, spec: Method) -> None:

@@ -30,6 +30,9 @@ from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STAND
 from lookalike.studies.web.settings import LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, images_of_part
 
+OF_TRIPLETS = ("theta", "relevance", "share", "triplets_per_query")
+OF_STEPS = ("aggressiveness", "interval", "patience", "tolerance", "block")
+"""Settings that decide triplets, and steps, besides how many there are."""
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
 
@@ -51,38 +54,18 @@ def train_ranker(
     warm_up_triplets()
     number = int(ranker)
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
+    parameters: dict[str, Any] = {name: value for name, value in learning if value is not None}
+    of_triplets, of_steps = (
+        {name: parameters[name] for name in names if name in parameters} for names in (OF_TRIPLETS, OF_STEPS)
+    )
     try:
-        source = QueryTripletSampler(
-            log.of_images(rows.image_ids),
-            triplet_seed,
-            theta=learning.theta,
-            relevance=learning.relevance,
-            share=learning.share,
-            triplets_per_query=learning.triplets_per_query,
-        )
+        source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **of_triplets)
     except ValueError as error:
         raise LookalikeError(f"no triplets can be drawn from this log: {error}") from error
     report(f"{len(rows):,} images to learn from, {source.n_without_positive_:,} of them without a relevant other one")
-    plan = TrainingPlan(
-        aggressiveness=learning.aggressiveness,
-        n_steps=learning.steps,
-        interval=learning.interval,
-        patience=learning.patience,
-        tolerance=learning.tolerance,
-        block=learning.block,
-        seed=triplet_seed,
-        scored=validation.fingerprint(),
-    )
-    run = train(
-        rows,
-        source,
-        plan,
-        validation.score,
-        checkpoint=checkpoint,
-        checkpoint_seconds=checkpoint_seconds,
-        report=report,
-    )
-    parameters = {name: value for name, value in learning if value is not None}
+    plan = TrainingPlan(n_steps=learning.steps, seed=triplet_seed, scored=validation.fingerprint(), **of_steps)
+    score = validation.score
+    run = train(rows, source, plan, score, checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, report=report)
     fit = {
         "learner": "OASIS",
         "method": "oasis",

@@ -15,7 +15,7 @@ from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.study import Files, Study
+from lookalike.exhibits.study import Study
 from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.metrics import select
 from lookalike.studies.web.results import N_QUERIES, PRECISION, SPEED, STANDARD_ERROR
@@ -46,6 +46,7 @@ class WebStudy(Study):
     """The web-scale study (OASIS, JMLR section 5.2) on one data set."""
 
     room: ClassVar = "web"
+    tables: ClassVar = ("results", "times")
     data_keys: ClassVar = {*Study.data_keys, "simulation"}
     without_effect: ClassVar = {"batch": True, "training": {"threads", "checkpoint_seconds"}}
 
@@ -145,10 +146,6 @@ class WebStudy(Study):
         """Return the jobs that time one learner at one size each, or the one job for all of them."""
         files = ["runtime/{}.parquet"]
         return batch_of_fits(self.dataset, self.batch, "time_size", "{learner}-{size}", self.timed, files)
-
-    def planned_files(self) -> Files:
-        """Return the files that exhibits are drawn from."""
-        return {name: f"{self.folder}/{name}.parquet" for name in ("results", "times")}
 
     @property
     def method_titles(self) -> dict[str, str]:

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from small_category import IDS, LABELS, images, study
 
-from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import RIGHT
 from lookalike.exhibits.style import new_figure
 from lookalike.features import lbp
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.category import lbp_example, neighbours, pictures, protocol
+from lookalike.studies.category import exhibits, lbp_example, protocol
 
 ROWS = "90 120 140 150 160", "80 100 130 155 170", "70 85 125 140 165", "60 75 95 120 150", "50 60 80 110 130"
 PATCH = np.array([row.split() for row in ROWS]).astype(np.uint8)
@@ -42,11 +41,11 @@ def test_the_example_patch_is_uniform_with_an_edge(described):
     assert (lbp.pattern_bins()[pattern] < 58, 3 <= sum(bits) <= 5) == (True, True)
     assert lbp_example.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5
     # examples are of the pool, which is never in a split
-    assert np.array_equal(pictures.example_image(described), pictures.load_image(described, f"{IDS[1]}.png"))
+    assert exhibits.example_path(described).name == f"{IDS[1]}.png"
 
 
 def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(described, monkeypatch, tmp_path):
-    gallery = neighbours.neighbours(described)
+    gallery = exhibits.neighbours(described)
     assert len(gallery.entries) == 12
     rankings, name_of = [Rankings.load(file) for file in described.files["ranks"]], dict(zip(IDS, LABELS, strict=True))
     for entry in gallery.entries:
@@ -70,8 +69,8 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
     # a learner without a result is said, and rankings without neighbours are refused
     monkeypatch.setitem(described.files, "ranks", [described.files["ranks"][0], str(tmp_path / "after.npz")])
     replace(rankings[1], neighbours=None).save(tmp_path / "after.npz")
-    with pytest.raises(LookalikeError, match="these rankings have no neighbours"):
-        neighbours.neighbours(described)
+    with pytest.raises(ValueError, match="these rankings have no neighbours"):
+        exhibits.neighbours(described)
     protocol.NO_RANKINGS.save(tmp_path / "after.npz")
-    gallery = neighbours.neighbours(described)
+    gallery = exhibits.neighbours(described)
     assert (gallery.entries, gallery.notes) == ((), ("Not drawn: OASIS has no result here.",))

@@ -129,11 +129,6 @@ LEARNED = {"fig4"}
         (SHARES, {"is_graded": False}, {"fig6"}),
         (SHARES, {"has_torch": False}, {"fig6", *NETWORKS}),
         (SHARES, {"has_training": False}, {"fig6", *NETWORKS, *LEARNED}),
-        (
-            SHARES | {"golden": {}},
-            {"has_training": False},
-            {"fig6", "gallery", *NETWORKS, *LEARNED},
-        ),
     ],
 )
 def test_what_would_be_an_empty_frame_is_not_listed(settings, lacking, unlisted):
@@ -320,17 +315,3 @@ def test_what_was_not_run_says_why(tmp_path):
     assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3
     _, none = made.toy_relevance(tmp_path, graded=False)
     assert "relevance above 0" in made.drawn(made.study_of_images(tmp_path, files=none), "fig4").notes[0]
-
-
-def test_the_gallery_shows_queries_before_and_after_learning(tmp_path):
-    study = made.study_of_images(tmp_path)
-    gallery = made.drawn(study, "gallery")
-    by_word = {entry.words: entry for entry in gallery.entries}
-    assert list(by_word) == ["bus", "dog", "fern", "mug"]
-    mug = by_word["mug"]
-    assert (mug.chosen, mug.change) == ("largest gain", "▲ 2 more of its triplets right")
-    assert mug.image == str(study.path_of(0))
-    before, after = by_word["fern"].rankings
-    assert (before.title, after.title) == ("Before learning: ConvNet", "After learning: DeepRanking")
-    assert before.summary == "5 of 6 of its category; 2 of its 2 triplets right"
-    assert [found.mark for found in before.found].count(pictures.OTHER) == 1

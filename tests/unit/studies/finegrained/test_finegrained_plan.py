@@ -57,13 +57,6 @@ def test_the_systems_are_those_of_both_tables_and_of_figure_6(demo):
     assert demo.ranking_networks() == ranked
 
 
-def test_systems_have_a_job_each_or_share_one(demo, rated):
-    alone, together = (study.feature_batch() for study in (rated, demo))
-    each = [file.replace("{system}", system) for system in together.fitted for file in alone.files]
-    assert each == together.files
-    assert set(alone.allowed) - set(together.allowed) == {"system"}
-
-
 def test_networks_have_a_job_each_or_one_for_every_seed(demo):
     by_seed = demo.network_batches()
     (alone,) = study_of(DEMO, batch="method", sampling_study=plain(demo.sampling_study)).network_batches()
@@ -130,7 +123,7 @@ def test_files_lie_where_settings_say(demo, rated):
     assert demo.images_folder.startswith(f"results/{DEMO}/images/")
     assert rated.painted_shards() == []
     assert demo.painted_shards()[0] == f"results/{DEMO}/painted/000.json"
-    assert len(check_plan(demo)) == 10
+    assert len(check_plan(demo)) == 9
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     without = study_of(DEMO, golden={})
     assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]

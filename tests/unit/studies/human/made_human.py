@@ -13,9 +13,8 @@ from lookalike.core.settings.methods import Method
 from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Shared
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.collect import COLUMNS
 from lookalike.studies.human.questionnaire import draw_plan
-from lookalike.studies.human.statistics import results_of
+from lookalike.studies.human.ratings import COLUMNS, results_of
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.rooms import room_exhibits, study_of
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from made_human import LABEL_OF, draw
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.human.collect import ANSWERS, COLUMNS, simulated_panel
-from lookalike.studies.human.statistics import results_of, summary
+from lookalike.studies.human.ratings import ANSWERS, COLUMNS, results_of, simulated_panel, summary
 
 DEPTH = 3
 
