@@ -112,9 +112,9 @@ def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
         assert "loss 1.400 -> 0.400" in done.text("step-by-hand")
         assert "<td" in done.html("show-table4")
         assert "data:image/png;base64," in done.html("show-fig6")
-        assert "not run" in done.html("claims")  # the tiny run's classes are painted and decide nothing
-        assert "snakemake --cores 2 caltech20-full" in done.html("claims")
     if name == "deep_ranking_cvpr_2014":
+        assert "not run" in done.html("claims")  # the tiny run's triplets are painted and decide nothing
+        assert "snakemake --cores 2 triplets" in done.html("claims")
         assert "make demo" not in done.text("hinge") or find_spec("torch") is None
 
 

@@ -99,8 +99,8 @@ def curves(study: HumanStudy) -> Figure:
     """Which share of the first k images of OASIS is good for raters: in the mean, or of single queries."""
     name = study.exhibit.name if study.exhibit is not None else ""
     single = {"fig3b": [_of_all_queries], "fig3c": [_of_selected_queries]}
-    shown = single.get(name, [_of_all_queries, _of_selected_queries])
-    frames, panels = zip(*(part(study) for part in shown), strict=True)
+    parts = single.get(name, [_of_all_queries, _of_selected_queries])
+    frames, panels = zip(*(part(study) for part in parts), strict=True)
     named = zip(panels, lettered([panel.title for panel in panels]), strict=True)
     frame = pd.concat(frames, ignore_index=True).astype({"k": "Int64"})
     cells = None if name == "fig3c" else _cells(study, JMLR)
