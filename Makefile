@@ -54,7 +54,8 @@ readme: demo ## put the demo's numbers and picture into README.md, and keep its 
 	@$(BIN)/snakemake --cores $(CORES) readme_parts
 	@mkdir -p workflow/resources/runs/claims
 	@for run in results/*/run.json; do name=$$(basename $$(dirname $$run)); cp $$run workflow/resources/runs/$$name.json; \
-	test $$(wc -l < results/$$name/run-claims.csv) -lt 2 || cp results/$$name/run-claims.csv workflow/resources/runs/claims/$$name.csv; done
+	rm -f workflow/resources/runs/claims/$$name.csv; test $$(wc -l < results/$$name/run-claims.csv) -lt 2 || \
+	cp results/$$name/run-claims.csv workflow/resources/runs/claims/$$name.csv; done
 	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp
 	@cp results/readme/README.md README.md
 

@@ -104,7 +104,7 @@ def test_where_soml_comes_above_oasis_is_as_the_kept_run_has_it():
     assert ((every["low"] < 0) & (every["high"] > 0)).all()
     above = every[(every["mean"] > 0)]
     assert above[["method", "words"]].to_numpy().tolist() == [["soml-tg", 10_000], ["soml-tg", 100_000]]
-    assert (printed.loc[printed["features"] == "1600", "mean"] < 0).all()
+    assert (points.loc[(points["constants"] == "chosen") | (points["method"] == "soml-da"), "mean"] < 0).all()
 
 
 def test_every_key_rule_command_and_learner_is_in_the_reference(site):

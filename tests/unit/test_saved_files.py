@@ -26,6 +26,7 @@ from lookalike.learners import OASIS
 from lookalike.learners.compact_rows import CompactRows
 from lookalike.learners.large_scale import TrainingPlan, train
 from lookalike.ranking.rankings import Rankings
+from lookalike.studies.landmark.rankings import LandmarkRankings
 
 N_FLIPS = 200
 RANDOM = np.random.default_rng(0)
@@ -137,7 +138,21 @@ LOG = QueryLog.from_pairs([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.f
 GRADED = RelevanceData.from_pairs([7, 3, 9], ["cat", "cat", "dog"], [7], [3], [0.5])
 RANKED = Rankings(np.array([0, 1, 3]), np.array([1, 2, 4], np.int32), 5, np.array([7, 9], np.int32))
 WITH_NEIGHBOURS = replace(RANKED, neighbours=np.eye(2, dtype=np.int32), neighbour_scores=np.eye(2, dtype=np.float32))
-SAVED = [LOG, GRADED, RelevanceData.from_labels([], []), RANKED, WITH_NEIGHBOURS]
+LANDMARKS = LandmarkRankings(
+    queries=np.array(["gate_1", "gate_2"]),
+    query_ids=np.array([7, 9], np.int32),
+    n_gallery=5,
+    top=np.array([[4, 1], [2, 0]], np.int32),
+    top_scores=np.array([[0.9, 0.1], [0.8, 0.2]], np.float32),
+    offsets=np.array([0, 2, 3]),
+    image_ids=np.array([4, 7, 2], np.int32),
+    relevance=np.array([0, 1, 2], np.int8),
+    ranks=np.array([1, 3, 2], np.int32),
+    ranks_full=np.array([2, 1, 5], np.int32),
+    ties=np.array([1, 2, 1], np.int32),
+    ties_full=np.array([1, 1, 3], np.int32),
+)
+SAVED = [LOG, GRADED, RelevanceData.from_labels([], []), RANKED, WITH_NEIGHBOURS, LANDMARKS]
 
 
 @pytest.mark.parametrize("saved", SAVED, ids=lambda saved: type(saved).__name__)
@@ -215,7 +230,8 @@ def test_what_was_saved_without_a_sum_is_read_with_one_warning(tmp_path, monkeyp
     path.write_bytes(save(arrays, {"lookalike": json.dumps(about)}))
     with pytest.warns(UserWarning, match=r"old\.lookalike has no checksum, because lookalike 1.1 wrote it") as warned:
         assert read(path) == read(path) == answer
-    assert len(warned) == 1
+    # a damaged file of another test may be let go of meanwhile
+    assert [warning.category for warning in warned].count(UserWarning) == 1
     model = lookalike.load(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -138,7 +138,7 @@ class Side(NamedTuple):
 def entry_of(
     image: Path, words: str, sides: Sequence[Side], choice: ChosenQuery, group: str, box: Box | None = None
 ) -> Entry:
-    """Return a query with what two methods found; of its `group`, such as its class, are images that are marked right.
+    """Return a query with what two methods found; images that are marked right are of its `group`, such as its class.
 
     A summary is ``3 of 10 of its class (30 %); average precision 17.0 %``; junk does not count.
     """

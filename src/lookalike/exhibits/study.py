@@ -43,7 +43,7 @@ class Study(Section):
     room: ClassVar[str]
     """Its folder in `lookalike.studies`."""
     tables: ClassVar[tuple[str, ...]] = ()
-    """Names of the tables in its folder that exhibits are drawn from."""
+    """Names of the tables in its folder that are there for all its exhibits."""
     contrasted: ClassVar[tuple[str, ...]] = ()
     """Names of the files that its contrasts are made of; none where no claim and no exhibit asks for one."""
     data_keys: ClassVar[set[str]] = {"title", "kind", "stand_in"}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Array, Doubles, Integers, Ints, Longs, Matrix, Reals, Truths
+from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 
 MEMORY_BYTES = 500_000_000
@@ -131,7 +132,7 @@ class Rankings:
     def nearest(self, query: int, n: int) -> tuple[list[int], list[float]]:
         """Return the ids of the first `n` images of a ranking and their scores, where each row queries the others."""
         if self.neighbours is None or self.neighbour_scores is None:
-            raise ValueError(f"these rankings have no neighbours: rank again with n_neighbours of {n} or more")
+            raise LookalikeError(f"these rankings have no neighbours: rank again with n_neighbours of {n} or more")
         return self.query_ids[self.neighbours[query, :n]].tolist(), self.neighbour_scores[query, :n].tolist()
 
     def save(self, path: PathLike) -> None:

@@ -7,7 +7,7 @@ from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.features import visterm_store
-from lookalike.features.visterm_store import VistermStore
+from lookalike.features.visterm_store import VistermStore, word_type
 
 N_WORDS = 50
 
@@ -43,6 +43,18 @@ def test_images_of_several_shards_are_read_in_the_order_and_type_asked_for_and_n
             store.rows(ids)
     with pytest.raises(LookalikeError, match="number of words"):
         VistermStore(folders, 3).rows(range(12))
+
+
+def test_a_store_is_memory_mapped_and_compact(tmp_path):
+    write_store(tmp_path / "large", counts_of(3000))
+    shard = VistermStore(tmp_path / "large", N_WORDS).shards[0]
+    assert all(isinstance(array, np.memmap) for array in shard[1:])
+    assert (shard.indptr.dtype, shard.words.dtype, shard.counts.dtype) == (np.int64, np.uint16, np.uint8)
+    assert word_type(65_536) is np.uint16
+    write_store(tmp_path / "wide", sp.csr_array(([2], [70_000], [0, 1]), shape=(1, 70_001)))
+    store = VistermStore(tmp_path / "wide", 70_001)
+    assert store.shards[0].words.dtype == np.uint32
+    assert store.rows([0])[0, 70_000] == 2
 
 
 def test_a_write_that_fails_leaves_no_store_and_another_makes_one(tmp_path, monkeypatch):

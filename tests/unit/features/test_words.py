@@ -157,6 +157,15 @@ def test_the_index_finds_nearly_all_nearest_words(monkeypatch):
     assert index.nearest(queries[:0]).shape == (0,)
 
 
+def test_lists_without_a_word_are_not_searched(monkeypatch):
+    """The query is nearest to the centre of an empty list; of the others that of word 10 is nearer."""
+    centres, words, query = (np.zeros((n, 128), np.float32) for n in (3, 2, 1))
+    centres[:, 0], words[:, 0], query[0, 0] = (1, 9, 5.4), (0, 10), 5.4
+    monkeypatch.setattr(word_index, "cluster", lambda *_: centres)
+    monkeypatch.setattr(word_index, "EXACT_UP_TO", 0)
+    assert word_index.WordIndex(words, 1).nearest(query).tolist() == [1]
+
+
 @pytest.mark.parametrize(("root", "exact_up_to"), [(False, 0), (True, 100)])
 def test_every_descriptor_gets_its_nearest_word(tmp_path, root, exact_up_to, monkeypatch):
     monkeypatch.setattr(wd, "BATCH", 16)

@@ -11,12 +11,14 @@ from lookalike.data.subsets import half_of
 from lookalike.ranking import statistics
 from lookalike.ranking.comparison import (
     COLUMNS,
+    average_precisions,
     class_jackknife,
     clustered_bootstrap,
     compare_methods,
     corrected_t_test,
     holm,
 )
+from lookalike.ranking.rankings import Rankings
 
 
 def queries_of(method, mean, *, folds=range(5), subset="var10"):
@@ -201,3 +203,11 @@ BAD = pd.DataFrame({"image_id": [0, 1], "fold": [0, 0], "difference": [0.1, np.n
 def test_errors_say_what_to_do(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+def test_average_precisions_of_runs_stand_in_one_table():
+    ranks = Rankings(np.array([0, 1, 2]), np.array([1, 2]), 3, np.array([7, 9], dtype=np.int32))
+    names = {"subset": "toy", "method": "oasis"}
+    table = average_precisions([({**names, "fold": fold}, ranks) for fold in (1, 2)])
+    expected = [("toy", "oasis", fold, *query) for fold in (1, 2) for query in ((7, 1.0), (9, 0.5))]
+    assert list(table.itertuples(index=False, name=None)) == expected

@@ -33,7 +33,9 @@ ROLES = {"query": QUERY, "positive": POSITIVE, "negative": NEGATIVE}
 N_QUERIES, N_RESULTS = 3, 8
 """Queries of Figure 7, and images of each ranking."""
 NOISE = Mark("✗", ORANGE, "--", "search noise: an image of another category")
-KEYS, SHARES = ["query", "text_query"], {"better": DEEP, "worse": CONVNET}
+KEYS = ["query", "text_query"]
+SHARES = {"after": DEEP, "before": CONVNET}
+"""Column of the share of a query's triplets in order to the system that has it."""
 PATH_TITLES = {"convnet": "ConvNet", "every-4th-pixel": "every 4th pixel", "every-8th-pixel": "every 8th pixel"}
 """Paths of the multiscale network, in the order of Figure 5."""
 SHARE, START_SHARE = "colour_share", "start_share"
@@ -292,8 +294,8 @@ def filter_images(filters: Floats) -> Bytes:
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
     """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
-    distances = {file.parent.name: np.load(file) for file in study.paths("distances")}
-    compared = {system: distances[system] for system in COMPARED if system in distances}
+    files = {file.parent.name: file for file in study.paths("distances")}
+    compared = {system: np.load(files[system]) for system in COMPARED if system in files}
     ranked = rankings_of(study.table("pairs"), compared, chosen, N_RESULTS)
     frame = with_files(study, ranked.merge(chosen[[*KEYS, "chosen_as"]], on=KEYS).drop(columns="distance"))
     # labels of rated triplets are text queries, which say nothing of what an image shows
@@ -302,7 +304,7 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
     frame["search_noise"] = noise.where(frame["label"] != "", None)
     rows = []
     for query in rows_in(chosen):
-        share = f"{100 * query.worse:.0f} → {100 * query.better:.0f}% right"
+        share = f"{100 * query.before:.0f} → {100 * query.after:.0f}% right"
         why = Tile(None, f"{query.chosen_as}\n{class_name(str(query.text_query))}\n{share}")
         leads = tile_of(study.path_of(query.query), mark=QUERY), why, Tile(None)
         for system, lead in zip(COMPARED, leads, strict=True):
@@ -325,7 +327,7 @@ def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QU
     judged = outcomes.merge(triplets[["triplet", *KEYS]], on="triplet").groupby(["system", *KEYS])["outcome"].mean()
     shares = {name: judged[judged.index.get_level_values(0) == system].droplevel(0) for name, system in SHARES.items()}
     table = triplets.groupby(KEYS).size().rename("n_triplets").to_frame().assign(**shares).reset_index()
-    measured = table.assign(gain=table["better"] - table["worse"]).dropna(subset=["gain"])
+    measured = table.assign(gain=table["after"] - table["before"]).dropna(subset=["gain"])
     falling = measured.sort_values(["gain", "n_triplets", "query"], ascending=[False, False, True])
     rising = measured.sort_values(["gain", "n_triplets", "query"], ascending=[True, False, True])
     # of different text queries; where those are fewer, then the first other rows

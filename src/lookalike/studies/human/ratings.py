@@ -15,7 +15,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
-from lookalike.core.tables import Rule, filled, once, one_of, read_cells, refuse, same
+from lookalike.core.tables import Rule, filled, once, one_of, read_cells, refuse, same, whole_numbers
 from lookalike.exhibits.results import results_frame
 from lookalike.studies.human.questionnaire import plan_fingerprint
 from lookalike.studies.metrics import select
@@ -55,6 +55,8 @@ def read_ratings(paths: Iterable[PathLike], plan: pd.DataFrame) -> pd.DataFrame:
             warnings.warn(left_out, stacklevel=2)
         found[rater.casefold()] = path
         tables.append(done)
+    if not tables:
+        raise LookalikeError("there are no files of ratings: put the CSV files that raters exported in place")
     return _ratings_table(pd.concat(tables).merge(plan, on=PLACE).assign(simulated=False))
 
 
@@ -66,9 +68,10 @@ def _ratings_table(answers: pd.DataFrame) -> pd.DataFrame:
 def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
     """Read one rater's answers, a row a candidate of the plan."""
     cells = read_cells(path, FILE_COLUMNS, what="file of ratings", exact=True).apply(lambda column: column.str.strip())
+    cells = whole_numbers(cells, dict.fromkeys(PLACE, "int64"), path)
     cells["first"] = next(iter(cells["rater"]), "")
     cells["done_above"] = cells.groupby("query")["done"].transform("first")
-    name, places = plan_fingerprint(plan), pd.MultiIndex.from_frame(plan[PLACE].astype(str))
+    name, places = plan_fingerprint(plan), pd.MultiIndex.from_frame(plan[PLACE])
     unknown = "is candidate {position} of query {query}, which the plan does not have"
     rules = (
         one_of(f"belongs to {{plan}}, not to {name}: go back to the settings of its page", [name], "plan"),
@@ -83,8 +86,7 @@ def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
     refuse(cells, rules, path)
     if len(cells) < len(plan):
         raise LookalikeError(f"{path} has {len(cells)} of {len(plan)} candidates: it is cut short, export it again")
-    numbers: pd.DataFrame = cells.astype(dict.fromkeys(PLACE, "int64"))
-    return numbers.assign(answered=cells["answered"] == "true")
+    return cells.assign(answered=cells["answered"] == "true")
 
 
 def simulated_panel(plan: pd.DataFrame, labels: pd.Series, *, seed: int) -> pd.DataFrame:

@@ -30,9 +30,10 @@ from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STAND
 from lookalike.studies.web.settings import LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, images_of_part
 
-OF_TRIPLETS = ("theta", "relevance", "share", "triplets_per_query")
-OF_STEPS = ("aggressiveness", "interval", "patience", "tolerance", "block")
-"""Settings that decide triplets, and steps, besides how many there are."""
+SAMPLER_SETTINGS = ("theta", "relevance", "share", "triplets_per_query")
+"""Settings that decide which triplets are drawn."""
+STEP_SETTINGS = ("aggressiveness", "interval", "patience", "tolerance", "block")
+"""Settings that decide steps, besides how many there are."""
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
 
@@ -56,7 +57,7 @@ def train_ranker(
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
     parameters: dict[str, Any] = {name: value for name, value in learning if value is not None}
     of_triplets, of_steps = (
-        {name: parameters[name] for name in names if name in parameters} for names in (OF_TRIPLETS, OF_STEPS)
+        {name: parameters[name] for name in names if name in parameters} for names in (SAMPLER_SETTINGS, STEP_SETTINGS)
     )
     try:
         source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **of_triplets)

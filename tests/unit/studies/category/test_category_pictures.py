@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from small_category import IDS, LABELS, images, study
 
+from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import RIGHT
 from lookalike.exhibits.style import new_figure
 from lookalike.features import lbp
@@ -69,7 +70,7 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
     # a learner without a result is said, and rankings without neighbours are refused
     monkeypatch.setitem(described.files, "ranks", [described.files["ranks"][0], str(tmp_path / "after.npz")])
     replace(rankings[1], neighbours=None).save(tmp_path / "after.npz")
-    with pytest.raises(ValueError, match="these rankings have no neighbours"):
+    with pytest.raises(LookalikeError, match="these rankings have no neighbours"):
         exhibits.neighbours(described)
     protocol.NO_RANKINGS.save(tmp_path / "after.npz")
     gallery = exhibits.neighbours(described)

@@ -275,7 +275,7 @@ def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_t
 def test_queries_gain_the_most_or_lose_the_most():
     outcomes, triplets = made.toy_outcomes(), made.toy_triplets()
     chosen = pictures.choose_queries(outcomes, triplets)
-    assert chosen[["query", "chosen_as", "worse", "better", "n_triplets"]].to_numpy().tolist() == [
+    assert chosen[["query", "chosen_as", "before", "after", "n_triplets"]].to_numpy().tolist() == [
         [0, "largest gain", 0.0, 1.0, 2],
         [10, "next largest gain", 0.5, 1.0, 2],
         [20, "largest loss", 1.0, 0.0, 2],

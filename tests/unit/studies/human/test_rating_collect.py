@@ -56,6 +56,7 @@ def replaced(line, old, new):
         (replaced(3, "true", "yes"), "line 3 has 'yes' and 'true' where true or false stands"),
         (replaced(5, "Ada", "Bob"), "line 5 is by Bob, the lines above by Ada"),
         (replaced(2, "Ada", ""), "line 2 names no rater"),
+        (replaced(2, "Ada,1,", "Ada,1.5,"), "line 2 has '1.5' under query, which is no whole number"),
         (replaced(2, "Ada,1,", "Ada,99,"), "line 2 is candidate 1 of query 99, which the plan does not have"),
         (replaced(4, "false,true", "false,false"), "line 4 says false under done, the lines above of query 1 do not"),
         (lambda lines: [*lines, lines[4]], "line 26 rates candidate 4 of query 1 a second time"),
@@ -74,6 +75,7 @@ def test_a_spoilt_file_is_told_with_file_and_line(tmp_path, plan, spoil, message
 def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
     untouched = [line.replace("good,true", "good,false") for line in lines_of(plan, good=())]
     refused = {
+        "there are no files of ratings": [],
         "ada.csv holds no answer in a query that is done": [write(tmp_path, untouched)],
         "bob.csv holds no answer in a query that is done": [write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")],
         r"ADA.csv and .*Ada.csv are both of the rater": [
