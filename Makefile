@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 landmarks11 caltech20-embeddings lock benchmarks unlock clean
+.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 landmarks11 landmarks11-words caltech20-embeddings lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -77,6 +77,14 @@ landmarks11: $(VENV)/.runtime ## make workflow/resources/landmarks11 again, from
 	@$(BIN)/snakemake --cores $(CORES) results/landmarks/published/sift-10k/manifest.csv --configfile examples/landmarks.yaml
 	@cp results/landmarks/published/sift-10k/* workflow/resources/landmarks11/
 	@git rev-parse HEAD > workflow/resources/landmarks11/commit.txt
+
+WORDS := results/landmarks11-words
+landmarks11-words: $(VENV)/.runtime ## run words by features on the photographs in data/landmarks, and keep the run and its figure
+	@$(BIN)/snakemake --cores $(CORES) --configfile examples/landmarks11-words.yaml -- landmarks11-words $(WORDS)/run.json
+	@cp $(WORDS)/run.json workflow/resources/runs/landmarks11-words.json
+	@cp $(WORDS)/run-claims.csv workflow/resources/runs/claims/landmarks11-words.csv
+	@cp $(WORDS)/exhibits/landmark/lead.csv workflow/resources/runs/landmarks11-words-lead.csv
+	@cp $(WORDS)/exhibits/landmark/lead.svg docs/pictures/lead.svg
 
 NETWORK := results/embedding-network
 caltech20-embeddings: $(VENV)/.runtime ## make workflow/resources/caltech20-embeddings again, from the images in data/some-classes

@@ -15,6 +15,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
+from lookalike.core.settings.model import plain
 from lookalike.data.query_log import QueryLog
 from lookalike.exhibits.results import results_frame
 from lookalike.features.visterm_store import VistermStore
@@ -30,9 +31,9 @@ from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STAND
 from lookalike.studies.web.settings import LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, images_of_part
 
-SAMPLER_SETTINGS = ("theta", "relevance", "share", "triplets_per_query")
+SAMPLER_SETTINGS = {"theta", "relevance", "share", "triplets_per_query"}
 """Settings that decide which triplets are drawn."""
-STEP_SETTINGS = ("aggressiveness", "interval", "patience", "tolerance", "block")
+STEP_SETTINGS = {"aggressiveness", "interval", "patience", "tolerance", "block"}
 """Settings that decide steps, besides how many there are."""
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
@@ -55,10 +56,7 @@ def train_ranker(
     warm_up_triplets()
     number = int(ranker)
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
-    parameters: dict[str, Any] = {name: value for name, value in learning if value is not None}
-    of_triplets, of_steps = (
-        {name: parameters[name] for name in names if name in parameters} for names in (SAMPLER_SETTINGS, STEP_SETTINGS)
-    )
+    of_triplets, of_steps = (plain(learning, include=names) for names in (SAMPLER_SETTINGS, STEP_SETTINGS))
     try:
         source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **of_triplets)
     except ValueError as error:
@@ -84,7 +82,7 @@ def train_ranker(
         "n_validation": int(validation.rows.shape[0]),
         "n_without_positive": source.n_without_positive_,
         "processor": processor_name(),
-        "parameters": parameters,
+        "parameters": plain(learning),
     }
     if not run.best_step:
         report("no score beat that of the identity: W is the identity; try another aggressiveness, or more patience")
