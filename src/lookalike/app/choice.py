@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.arrays import Array, Matrix
 from lookalike.learners.base import is_sparse
-from lookalike.learners.gram import LARGEST_BYTES, bytes_of_products
 from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
 
@@ -19,17 +18,16 @@ OF_ALL_PAIRS, MOST_PAIRS = ("MCML", "LMNN", "MMC"), 3e10
 """Learners that compare all pairs of rows, and how many pairs times dimensions MCML compares in about a minute."""
 MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, (4, 40)
 """Of OASIS: at most, at least, and for each sparse and each dense row."""
-LONGEST = 25.0
-"""Seconds that the steps of OASIS may take; stopping early takes them twice."""
-LARGEST_MATRIX = 20_000
-"""Dimensions of a matrix that is formed (1.6 GB, twice while it is learned)."""
+MOST_CHANGES = 3.6e10
+"""Numbers that all its steps may change: those of W between values that are not zero, or else 12 of each row."""
+LARGEST_MATRIX, MOST_PRODUCTS = 20_000, 10_000
+"""Dimensions of a matrix that is formed (1.6 GB, twice while it is learned), and rows whose products stand for it."""
 SCORED_ROWS, SCORED_TIMES, FEW_ROWS = 2_000, 20, 10_000
 """Rows that are held out to choose the number of steps, and how often they are ranked on the way, of more than few."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A learner, its settings, and why it was chosen (a sentence)."""
+class Choice(NamedTuple):
+    """A learner, its settings, and why it was chosen."""
 
     name: str
     parameters: dict[str, object]
@@ -40,23 +38,8 @@ class Choice:
 
 
 def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = None) -> Choice:
-    """Choose a learner that takes about a minute at most, where there is one; every machine chooses alike.
+    """Choose a learner for rows, as it takes them, with labels or triplets; every machine chooses alike.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n, d)
-        The rows that are learned from, as the learner takes them.
-    y : ndarray of shape (n,), optional
-        Their labels.
-    triplets : ndarray of shape (m, 3), optional
-        Instead of labels.
-
-    Returns
-    -------
-    Choice
-
-    Notes
-    -----
     MCML compares all pairs of rows and ranks new dense rows best where it is fast enough: on digits (64 dimensions) it
     has a mean average precision of 0.86, OASIS 0.84 and no learning 0.68; on HOG of photographs of twenty classes, in
     256 principal components, 0.33, 0.29 and 0.25 (rows centred and of length 1, half of them held out).
@@ -69,28 +52,21 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
     shape = f"{n:,} rows of {d:,} dimensions" + ("" if is_dense else f", {values / max(1, d):.1%} of them not zero")
     if triplets is None and is_dense and n * n * min(n, d) <= MOST_PAIRS:
         return Choice("MCML", {}, f"{shape} are few enough to compare all pairs of them")
-    n_steps = min(MOST_STEPS, max(FEWEST_STEPS, PASSES[is_dense] * max(n, 0 if triplets is None else len(triplets))))
-    needed = bytes_of_products(n, n_steps, "float32", 1)
-    on_products = needed <= LARGEST_BYTES and (d <= LARGEST_MATRIX or 4 * n <= d)
-    if d > LARGEST_MATRIX and not on_products:
+    n_steps = max(FEWEST_STEPS, PASSES[is_dense] * max(n, 0 if triplets is None else len(triplets)))
+    n_steps = int(min(n_steps, MOST_STEPS, MOST_CHANGES / max(1.0, min(values**2, 12 * n))))
+    steps = {} if n_steps == FEWEST_STEPS and n <= FEW_ROWS else _steps(n_steps, n, y)
+    if d > LARGEST_MATRIX and n > min(d / 4, MOST_PRODUCTS):
         why = f"{shape} are too many for a matrix of all pairs of dimensions, so each has one weight"
-        return Choice("DiagonalOASIS", _steps(n_steps, n, y), why)
-    # seconds of a step on the matrix, and on products of rows
-    taken = [70e-9 * max(1.0, values) + 0.6e-9 * values**2] if d <= LARGEST_MATRIX else []
-    taken += [2e-9 * n + 0.2e-12 * n**2] if on_products else []
+        return Choice("DiagonalOASIS", steps, why)
     if triplets is not None:
-        why = f"triplets of {shape} are learned from one by one"
-    elif is_dense:
-        why = f"comparing all pairs of {shape}, as MCML does, would take too long"
-    else:
-        why = f"it ranks sparse rows best ({shape})"
-    return Choice("OASIS", _steps(min(n_steps, int(LONGEST / min(taken))), n, y), why)
+        return Choice("OASIS", steps, f"triplets of {shape} are learned from one by one")
+    if is_dense:
+        return Choice("OASIS", steps, f"comparing all pairs of {shape}, as MCML does, would take too long")
+    return Choice("OASIS", steps, f"it ranks sparse rows best ({shape})")
 
 
 def _steps(n_steps: int, n: int, y: Array | None) -> dict[str, object]:
-    """Return how many steps a learner takes at most, and how it chooses; nothing where that is what it does anyhow."""
-    if n_steps == FEWEST_STEPS and n <= FEW_ROWS:
-        return {}
+    """Return how many steps a learner takes at most, and how it chooses."""
     steps: dict[str, object] = {"n_steps": n_steps, "trace_points": SCORED_TIMES}
     if y is None:
         return steps | {"early_stopping": True}
@@ -108,26 +84,20 @@ def too_long(name: str, X: Matrix, other: Choice) -> str | None:
     )
 
 
-def worse_than_none(table: pd.DataFrame) -> str | None:
+def worse_than_none(table: pd.DataFrame, *, new_classes: bool = False) -> str | None:
     """Say of a table of measures, first of what was learned, that rows are surely ranked worse after learning."""
     name = table["method"].iloc[0]
     if not table.attrs["gains"][0]["high"] < 0 or not learner_class(name).needs_labels:
         return None
     learned, before = values_of(table)
+    if new_classes:
+        return (
+            "On classes that it has not learned from, the learned similarity is worse than no learning: "
+            f"{learned}, and {before}"
+        )
     return (
         f"{name} ranks rows that it has not learned from worse than no learning does: {learned}, "
         f"and {before}; take another learner (--learner), other settings, or more rows"
-    )
-
-
-def worse_on_new_classes(table: pd.DataFrame) -> str | None:
-    """Say of a table of `Similarity.evaluate_new_classes` that what was learned is surely worse than no learning."""
-    if not table.attrs["gains"][0]["high"] < 0 or not learner_class(table["method"].iloc[0]).needs_labels:
-        return None
-    learned, before = values_of(table)
-    return (
-        "On classes that it has not learned from, the learned similarity is worse than no learning: "
-        f"{learned}, and {before}"
     )
 
 

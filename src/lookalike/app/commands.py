@@ -7,11 +7,10 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
-from contextlib import suppress
-from enum import StrEnum
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lookalike.app.rows import Rows
+    from lookalike.app.similarity import Similarity
     from lookalike.core.model_file import About
-    from lookalike.features.describers import Vectors
 
 _FIT_EXAMPLES = """\
 examples:
@@ -82,20 +81,9 @@ examples:
   lookalike info photos.lookalike --json"""
 
 _FEW = 12  # classes that are named in a line
-
-
-class Side(StrEnum):
-    """A side of a similarity."""
-
-    QUERIES = "queries"
-    GALLERY = "gallery"
-
-
 _WORD = re.compile(r"[\w.-]+")
 
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
-
-
 Results = list[dict[str, Any]]
 """Of each query its name, and its neighbours (after and before learning) as JSON holds them."""
 
@@ -122,13 +110,23 @@ def _below_one(share: float) -> float:
 
 def _places(text: str) -> list[int]:
     """Read whole numbers of at least 1, separated by commas."""
-    try:
+    with suppress(ValueError):
         places = sorted({int(part) for part in text.split(",")})
-    except ValueError:
-        places = [0]
-    if places[0] < 1:
-        raise typer.BadParameter(f"must be whole numbers of at least 1, as in 1,5,10, not {text!r}", param_hint="'-k'")
-    return places
+        if places[0] >= 1:
+            return places
+    raise typer.BadParameter(f"must be whole numbers of at least 1, as in 1,5,10, not {text!r}", param_hint="'-k'")
+
+
+@contextmanager
+def opened(
+    model: Path, jobs: int | None, cache: Path | None, no_cache: bool, quiet: bool
+) -> Iterator[tuple[Similarity, options.StageReport]]:
+    """Yield a model, with the cache beside it or another, and what tells how far it is."""
+    from lookalike.app.similarity import Similarity
+
+    with options.StageReport(quiet) as progress:
+        kept = options.cache_folder(cache, no_cache, model)
+        yield Similarity.load(model, jobs=jobs, cache=kept, progress=progress), progress
 
 
 @options.command("fit", _FIT_EXAMPLES)
@@ -193,9 +191,7 @@ def fit(
     options.check_output(output or default, (SUFFIX,), labels, triplets, _model_in(representation))
     if output is None:
         _refuse_other(default, whole.name)
-    output = output or default
-    named(output, SUFFIX)
-    kept = options.cache_folder(cache, no_cache, output)
+    output = named(output or default, SUFFIX)
     with options.StageReport(quiet) as progress:
         model = Similarity(
             representation,
@@ -205,7 +201,7 @@ def fit(
             hold_out=hold_out,
             random_state=seed,
             jobs=jobs,
-            cache=kept,
+            cache=options.cache_folder(cache, no_cache, output),
             progress=progress,
             note=progress.note,
         )
@@ -220,17 +216,20 @@ def fit(
         left_out = options.records(model.left_out_)
         options.print_json({"model": str(output), "source": facts(rows), **about, "left_out": left_out})
     elif not quiet:
-        tables = {"--labels": labels, "--triplets": triplets}
-        columns = {"--id-column": id_column, "--label-column": label_column}
-        given, named_columns = (
-            [str(part) for pair in table.items() if pair[1] for part in pair] for table in (tables, columns)
-        )
         times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items())
         options.tell([f"{output}: {_learned(about)}", times, *_triplets_in(about)])
-        options.tell(options.left_out_lines(model.left_out_, "file" if rows.images else "id"))
-        next_steps = [["evaluate", str(output), str(source), *given, *named_columns]] if about["n_held_out"] else []
-        next_steps += [["rank", str(output), "QUERY", "--gallery", str(source), *named_columns]]
-        options.tell(f"next: {command_line([_program(), *step])}" for step in next_steps)
+        options.tell(options.left_out_lines(model.left_out_, "file" if rows.root else "id"))
+        columns = _words({"--id-column": id_column, "--label-column": label_column})
+        tables = _words({"--labels": labels, "--triplets": triplets})
+        steps = [["rank", str(output), "QUERY", "--gallery", str(source), *columns]]
+        if about["n_held_out"]:
+            steps.insert(0, ["evaluate", str(output), str(source), *tables, *columns])
+        options.tell(f"next: {command_line([_program(), *step])}" for step in steps)
+
+
+def _words(given: Mapping[str, object]) -> list[str]:
+    """Return the words of options that were given."""
+    return [str(word) for pair in given.items() if pair[1] for word in pair]
 
 
 def _refuse_other(default: Path, source: str) -> None:
@@ -244,38 +243,37 @@ def _refuse_other(default: Path, source: str) -> None:
         raise LookalikeError(f"{default} is the model of {known}: name that of {source} by --output")
 
 
-def facts(rows: Rows) -> dict[str, object]:
+def facts(rows: Rows) -> dict[str, Any]:
     """Return what was taken for what, as JSON holds it."""
     labels = [] if rows.labels is None else rows.labels[rows.labels != ""].tolist()
-    dimensions = None if rows.X is None else int(rows.X.shape[1])
-    classes = (
-        {name: labels.count(name) for name in sorted(set(labels))} if len(set(labels)) <= _FEW else len(set(labels))
-    )
-    counts = {
+    names = sorted(set(labels))
+    return {
+        "path": rows.source,
+        "columns": rows.origin,
         "n_rows": len(rows),
-        "dimensions": dimensions,
-        "classes": classes,
+        "dimensions": None if rows.X is None else int(rows.X.shape[1]),
+        "classes": {name: labels.count(name) for name in names} if len(names) <= _FEW else len(names),
         "n_unlabelled": len(rows) - len(labels),
     }
-    return {"path": rows.source, "columns": rows.origin, **counts}
 
 
 def taken(rows: Rows) -> str:
     """Say in one line what was taken for what."""
     found = facts(rows)
+    classes, n_unlabelled = found["classes"], found["n_unlabelled"]
     parts = [options.counted(len(rows), rows.noun)]
     if rows.X is not None:
         parts[0] += f" of {found['dimensions']:,} dimensions"
         parts.append(rows.origin or "row numbers from 0 are the ids")
     if rows.triplets is not None:
         parts.append(options.counted(len(rows.triplets) + sum(rows.triplets_left_out.values()), "triplet"))
-    elif isinstance(classes := found["classes"], dict):
-        listed = _class_sizes(classes)
-        parts.append(f"{options.counted(len(classes), 'class')} ({listed})" if classes else "no labels")
-    else:
+    elif isinstance(classes, int):
         parts.append(f"{classes:,} classes")
-    if found["classes"] and found["n_unlabelled"] and rows.triplets is None:
-        parts.append(f"{found['n_unlabelled']:,} without a label")
+    else:
+        listed = f"{options.counted(len(classes), 'class')} ({_class_sizes(classes)})"
+        parts.append(listed if classes else "no labels")
+    if classes and n_unlabelled and rows.triplets is None:
+        parts.append(f"{n_unlabelled:,} without a label")
     return f"{rows.source}: {'; '.join(parts)}"
 
 
@@ -309,30 +307,28 @@ def _program() -> str:
 
 def _learned(about: About) -> str:
     """Say in one line what a model has learned from what."""
-    learner, representation = about["learner"], about["representation"]
-    is_of_vectors = representation["name"] == "vectors"
-    source = options.counted(about["n_images"], "vector" if is_of_vectors else "image")
+    learner, described = about["learner"], about["representation"]
+    dimensions, name = f"{described['dimensions']:,} dimensions", described["name"]
+    source = options.counted(about["n_images"], "vector" if name == "vectors" else "image")
     if about["classes"]:
         source += f" of {options.counted(len(about['classes']), 'class')}"
     if about["n_triplets"]:
         source = f"{options.counted(about['n_triplets'], 'triplet')} of {source}"
     held_out = f", {about['n_held_out']:,} held out" if about["n_held_out"] else ""
-    steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
-    described = f"visterms of {representation['dimensions']:,} words"
-    if is_of_vectors:
-        described = f"{representation['dimensions']:,} dimensions"
-        described += ", centred" if representation["settings"]["centred"] else ""
-        described += f", divided by the mean length {representation['settings']['scale']:.4g}"
-    elif representation["name"] != "visterms":
-        described = f"{representation['name']} of {representation['dimensions']:,} dimensions"
-        if reduced := representation["learned_components"]:
-            described += f", {reduced} principal components of them learned with"
+    if name == "vectors":
+        centred = ", centred" if described["settings"]["centred"] else ""
+        how = f"{dimensions}{centred}, divided by the mean length {described['settings']['scale']:.4g}"
+    elif name == "visterms":
+        how = f"visterms of {described['dimensions']:,} words"
+    else:
+        how = f"{name} of {dimensions}"
+        if reduced := described["learned_components"]:
+            how += f", {reduced} principal components of them learned with"
     if learner.get("n_steps") == 0:
-        nothing = (
-            f"{learner['name']} learned nothing from {source}{held_out}: it took 0 steps, and ranks as before learning"
-        )
-        return f"{nothing}; {described}"
-    return f"{learner['name']} learned from {source}{steps}{held_out}; {described}"
+        nothing = f"learned nothing from {source}{held_out}: it took 0 steps, and ranks as before learning"
+        return f"{learner['name']} {nothing}; {how}"
+    steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
+    return f"{learner['name']} learned from {source}{steps}{held_out}; {how}"
 
 
 @options.command("rank", _RANK_EXAMPLES)
@@ -367,33 +363,33 @@ def rank(
 
     if html is not None:
         options.check_output(html, options.PAGES, model, *map(Path, queries))
+    of_vectors, root = False, gallery
     if gallery.suffix == SUFFIX and not gallery.is_dir():
         if compare:
             raise LookalikeError(f"{gallery} has no vectors before learning: leave --compare, or name the folder")
         from lookalike.app.gallery import rank_saved
 
-        of_vectors = False
         root, results, bad, left_out = rank_saved(model, gallery, queries, k, jobs=jobs or os.cpu_count() or 1)
         if bad:
             n_queries = len(bad) + len(results)
             warnings.warn(f"{len(bad):,} of {n_queries:,} queries left out{first_reason(bad)}", stacklevel=2)
     else:
-        from lookalike.app.similarity import ImageSimilarity, Similarity
-
-        with options.StageReport(quiet) as progress:
-            opened = Similarity.load(
-                model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
-            )
-            of_vectors = not isinstance(opened, ImageSimilarity)
+        with opened(model, jobs, cache, no_cache, quiet) as (similarity, _):
+            of_vectors = similarity.representation_ is None
             if html is not None and of_vectors:
                 raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
-            how = {"id_column": id_column, "label_column": label_column}
-            ranked = opened.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
-        results, root = rankings(ranked), gallery
-        reasons = list(opened.left_out_.itertuples(index=False, name=None))
+            how: Any = {"id_column": id_column, "label_column": label_column}
+            ranked = similarity.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
+        results, reasons = rankings(ranked), list(similarity.left_out_.itertuples(index=False, name=None))
         n_bad = len(set(queries)) - len(results) if reasons else 0
         bad, left_out = reasons[:n_bad], reasons[n_bad:]
-    _warn(results, [] if quiet else left_out, k, of_vectors)
+    found = min(len(result["neighbours"]) for result in results)
+    if found < k:
+        has = options.counted(found, "vector" if of_vectors else "image")
+        warnings.warn(f"the gallery has only {has} besides a query, fewer than {k}", stacklevel=2)
+    if left_out and not quiet:
+        what = options.counted(len(left_out), "id" if of_vectors else "file")
+        warnings.warn(f"{what} of the gallery left out{first_reason(left_out)}", stacklevel=2)
     if html is not None:
         from lookalike.app.page import write_page
         from lookalike.app.similarity import ImageSimilarity
@@ -407,18 +403,6 @@ def rank(
         options.tell(_ranking_lines(results))
     elif not quiet:
         options.tell([f"{html}: {options.counted(len(results), 'query')}, {k} neighbours each"])
-
-
-def _warn(results: Results, left_out: list[tuple[str, str]], k: int, of_vectors: bool) -> None:
-    """Say on standard error what is not as it may have been meant."""
-    found = min(len(result["neighbours"]) for result in results)
-    if found < k:
-        has = options.counted(found, "vector" if of_vectors else "image")
-        warnings.warn(f"the gallery has only {has} besides a query, fewer than {k}", stacklevel=2)
-    if left_out:
-        reason = first_reason(left_out)
-        what = options.counted(len(left_out), "id" if of_vectors else "file")
-        warnings.warn(f"{what} of the gallery left out{reason}", stacklevel=2)
 
 
 def _ranking_lines(results: Results) -> list[str]:
@@ -445,12 +429,12 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def rankings(ranked: dict[bool, pd.DataFrame]) -> Results:
     """Return tables of rankings as JSON holds them."""
-    names = {True: "neighbours", False: "before_learning"}
     results: dict[str, dict[str, Any]] = {}
     for learned, table in ranked.items():
         for query, rows in table.groupby("query", sort=False):
             result = results.setdefault(str(query), {"query": str(query)})
-            result[names[learned]] = options.records(rows.drop(columns="query"))
+            name = "neighbours" if learned else "before_learning"
+            result[name] = options.records(rows.drop(columns="query"))
     return list(results.values())
 
 
@@ -483,67 +467,71 @@ def evaluate(
     places = _places(k)
     options.refuse_both(labels, triplets)
 
-    from lookalike.app.choice import values_of, worse_on_new_classes, worse_than_none
-    from lookalike.app.similarity import Similarity
+    from lookalike.app.choice import values_of, worse_than_none
 
-    with options.StageReport(quiet) as progress:
-        opened = Similarity.load(
-            model, jobs=jobs, cache=options.cache_folder(cache, no_cache, model), progress=progress
-        )
-        opened.random_state = seed
-        rows = opened.read(source, labels, triplets, id_column=id_column, label_column=label_column)
+    with opened(model, jobs, cache, no_cache, quiet) as (similarity, progress):
+        similarity.random_state = seed
+        rows = similarity.read(source, labels, triplets, id_column=id_column, label_column=label_column)
         progress.note(taken(rows))
-        table = opened.evaluate(rows, ks=places, everything=everything)
+        table = similarity.evaluate(rows, ks=places, everything=everything)
         new, why_not = None, "--no-new-classes"
         if not no_new_classes:
             try:
-                new = opened.evaluate_new_classes(rows)
+                new = similarity.evaluate_new_classes(rows)
             except LookalikeError as error:
                 why_not = str(error)
-    counts, nouns = table.attrs, f"{rows.noun}s"
-    if new is not None and (sentence := worse_on_new_classes(new)) is not None:
+    counts, noun = table.attrs, rows.noun
+    if new is not None and (sentence := worse_than_none(new, new_classes=True)) is not None:
         warnings.warn(sentence, stacklevel=2)
     if counts["learned_from"]:
         warnings.warn(
-            f"the model has learned from {counts['learned_from']:,} of the {counts[nouns]:,} {nouns} that "
-            f"are evaluated: new {nouns} would be ranked worse; use fit --hold-out 0.25 to measure that",
+            f"the model has learned from {counts['learned_from']:,} of the {counts[f'{noun}s']:,} {noun}s that "
+            f"are evaluated: new {noun}s would be ranked worse; use fit --hold-out 0.25 to measure that",
             stacklevel=2,
         )
     elif (sentence := worse_than_none(table)) is not None:
         warnings.warn(sentence, stacklevel=2)
     if as_json:
-        tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(opened.left_out_)}
+        tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(similarity.left_out_)}
         tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": options.records(new)} | new.attrs
         options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
         return
-    what = options.counted(counts[nouns], rows.noun)
-    if "triplets" not in counts and (n_queries := int(table["queries"].iloc[0])) < counts[nouns]:
-        what += f", {n_queries:,} of them {'has' if n_queries == 1 else 'have'} another of their class"
-    if "triplets" in counts:
-        what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
-    noun = f"query {rows.noun}" if "triplets" in counts else rows.noun
-    passed = f"; left out: {options.counted(counts['passed_over'], noun)} that the model has learned from"
-    options.tell([f"{source}: {what}{passed if counts['passed_over'] else ''}"])
+    options.tell([f"{source}: {_evaluated(table, noun)}"])
     if "triplets" in counts:
         options.tell([_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"])])
         if partly := counts["triplets_partly_learned"]:
             options.tell([f"in {partly:,} of those evaluated, the positive or the negative was learned from"])
     if not quiet:
-        options.tell(options.left_out_lines(opened.left_out_, "file" if rows.images else "id"))
+        options.tell(options.left_out_lines(similarity.left_out_, "file" if rows.root else "id"))
     options.tell(measure_lines(table))
     if new is not None:
-        classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], rows.noun)
+        classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], noun)
         values = "{} with learning, {}".format(*values_of(new))
         options.tell(["", f"on {classes} classes left out of learning ({evaluated}): {values}; {gain_line(new)}"])
     elif not no_new_classes:
         options.tell(["", f"classes left out of learning: not measured, as {why_not}"])
 
 
+def _evaluated(table: pd.DataFrame, noun: str) -> str:
+    """Say what was evaluated, and what was left out because the model has learned from it."""
+    counts, of_triplets = table.attrs, "triplets" in table.attrs
+    n_rows, n_queries = counts[f"{noun}s"], int(table["queries"].iloc[0])
+    what = options.counted(n_rows, noun)
+    if of_triplets:
+        what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
+    elif n_queries < n_rows:
+        what += f", {n_queries:,} of them {'has' if n_queries == 1 else 'have'} another of their class"
+    if not counts["passed_over"]:
+        return what
+    passed = options.counted(counts["passed_over"], f"query {noun}" if of_triplets else noun)
+    return f"{what}; left out: {passed} that the model has learned from"
+
+
 def measure_lines(table: pd.DataFrame) -> list[str]:
     """Return the numbers as people read them."""
     methods = list(dict.fromkeys(table["method"]))
     lines = ["", f"{'':20}" + "".join(f"{f'{method}, 95% interval':>30}" for method in methods)]
-    cells = [value_and_interval(row, ".3f") for row in table.to_dict("records")]
+    cells = [_value_and_interval(row, ".3f") for row in table.to_dict("records")]
     for measure, rows in table.assign(cell=cells).groupby("measure", sort=False):
         by_method = rows.set_index("method")["cell"]
         name = "mAP" if measure == "map" else str(measure).replace("@", " at ")
@@ -555,10 +543,10 @@ def gain_line(table: pd.DataFrame) -> str:
     """Return how much better the learned similarity is than the better one without learning."""
     gain, learned = table.attrs["gains"][0], table["method"].iloc[0]
     name = "mAP" if gain["measure"] == "map" else gain["measure"]
-    return f"{learned} minus {gain['over']}, {name}: {value_and_interval(gain, '+.3f')}"
+    return f"{learned} minus {gain['over']}, {name}: {_value_and_interval(gain, '+.3f')}"
 
 
-def value_and_interval(measure: Mapping[Hashable, float], form: str) -> str:
+def _value_and_interval(measure: Mapping[Hashable, float], form: str) -> str:
     """Return a number with its interval, which one query has not."""
     if math.isnan(measure["low"]):
         return f"{measure['value']:{form}} (one query)"
@@ -574,7 +562,7 @@ def features(
     ] = None,
     representation: options.Representation = None,
     learned: Annotated[
-        Side | None,
+        Literal["queries", "gallery"] | None,
         Option(metavar="SIDE", help="write what a model has learned, for an index: queries (to ask with) or gallery"),
     ] = None,
     id_column: options.IdColumn = None,
@@ -597,70 +585,70 @@ def features(
     representation. --learned writes what the model has learned: an index of the gallery's vectors, asked with those of
     queries by inner product or Euclidean distance, finds the neighbours of `lookalike rank`.
     """
-    from lookalike.app.rows import is_vectors
     from lookalike.app.similarity import Similarity
+    from lookalike.app.vectors import is_vectors
     from lookalike.core.files import together, write_array, write_csr, write_table
-    from lookalike.data.visterm_folder import COLUMNS as FOLDER_COLUMNS
-    from lookalike.data.visterm_folder import COUNTS, MANIFEST, PALETTE, write_visterm_folder
+    from lookalike.data import visterm_folder
+    from lookalike.features.describers import NAMES
 
-    is_folder = output.suffix == "" and paths is None
-    vectors_in = output / COUNTS if is_folder else output
-    table = output / MANIFEST if is_folder else paths or output.with_suffix(".csv")
-    if is_folder and output.is_dir() and not table.exists() and any(output.iterdir()):
+    of_counts, given, model = output.suffix == "" and paths is None, is_vectors(source), _model_in(representation)
+    vectors_in = output / visterm_folder.COUNTS if of_counts else output
+    table = output / visterm_folder.MANIFEST if of_counts else paths or output.with_suffix(".csv")
+    is_sparse = vectors_in.suffix.lower() == ".npz"
+    if of_counts and output.is_dir() and not table.exists() and any(output.iterdir()):
         raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
-    wants_sparse, given = vectors_in.suffix.lower() == ".npz", is_vectors(source)
-    model = _model_in(representation)
-    if learned is not None and (model is None or is_folder):
+    if learned is not None and (model is None or of_counts):
         raise typer.BadParameter("needs --representation MODEL.lookalike and a file", param_hint="'--learned'")
-    if wants_sparse and not given:
-        _check_sparse(output, representation, words)
+    if is_sparse and representation in NAMES:
+        raise _dense(representation, output)
     options.check_output(vectors_in, (".npz", ".npy"), model, source if given else None)
     options.check_output(table, options.TABLES, model, vectors_in, source if given else None)
-    if is_folder:
-        options.check_output(output / PALETTE, (".npy",), model)
+    if of_counts:
+        options.check_output(output / visterm_folder.PALETTE, (".npy",), model)
     columns = ["id", "label"] if given else ["path", "label", "sha256", "width", "height"]
     if paths is None:
-        _check_default(table, FOLDER_COLUMNS if is_folder else columns)
+        _check_default(table, visterm_folder.COLUMNS if of_counts else columns)
     kept = options.cache_folder(cache, no_cache, output)
     with options.StageReport(quiet) as progress:
-        described = Similarity(representation, words=words, random_state=seed, jobs=jobs, cache=kept, progress=progress)
-        vectors: Vectors
-        if is_folder:
-            vectors, images = described.counts(source, pool)
+        similarity = Similarity(
+            representation, words=words, random_state=seed, jobs=jobs, cache=kept, progress=progress
+        )
+        if of_counts:
+            vectors: Any
+            vectors, images = similarity.counts(source, pool)
         else:
-            side = None if learned is None else learned.value
-            vectors, images = described.vectors(source, learned=side, id_column=id_column, label_column=label_column)
-    describer, left_out = described.representation_.describer, described.left_out_
-    name, dimensions = describer.system, int(vectors.shape[1])
-    if is_folder:
+            how: Any = {"learned": learned, "id_column": id_column, "label_column": label_column}
+            vectors, images = similarity.vectors(source, **how)
+    left_out, described = similarity.left_out_, similarity.representation_
+    name, dimensions = "vectors" if described is None else described.describer.system, int(vectors.shape[1])
+    if is_sparse and not hasattr(vectors, "indptr"):
+        raise _dense(name, output)
+    if of_counts and described is not None:
         sizes = [(source / path).stat().st_size for path in images["path"]]
-        manifest = images.assign(bytes=sizes, status="ok", reason="")
-        write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, describer.arrays()["palette"])
+        manifest, palette = images.assign(bytes=sizes, status="ok", reason=""), described.describer.arrays()["palette"]
+        visterm_folder.write_visterm_folder(output, manifest, images["in_pool"].to_numpy(), vectors, palette)
     else:
-        if wants_sparse and not hasattr(vectors, "indptr"):
-            raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
         with together():
-            if wants_sparse:
+            if is_sparse:
                 write_csr(vectors, output)
             else:
-                write_array(vectors.toarray() if hasattr(vectors, "indptr") else vectors, output)
+                write_array(vectors.toarray() if hasattr(vectors, "toarray") else vectors, output)
             write_table(images[columns], table)
+    metric = None if learned is None else similarity.learner_.metric_
     if as_json:
         about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
-        metric = None if learned is None else described.learner_.metric_
-        state = {"representation": name, "learned": learned and learned.value, "metric": metric}
+        state = {"representation": name, "learned": learned, "metric": metric}
         options.print_json(about | state | {"left_out": options.records(left_out)})
     elif not quiet:
         noun = "vector" if given else "image"
-        when, hint = f"of {name}, before learning", ""
-        if learned is not None:
-            metric = "inner product" if described.learner_.metric_ == "inner_product" else "Euclidean distance"
-            when = f"for {learned.value}, learned by {type(described.learner_).__name__}; compare them by {metric}"
-        elif model is not None and not is_folder:
-            hint = " (--learned queries or gallery writes what was learned)"
-        first = f"{output}: {options.counted(len(images), noun)} x {dimensions:,} dimensions {when}{hint}"
-        options.tell([first, f"{table}: the {noun} of each row"])
-        options.tell(options.left_out_lines(left_out, "id" if given else "file"))
+        when = f"of {name}, before learning"
+        if metric is not None:
+            compared = "inner product" if metric == "inner_product" else "Euclidean distance"
+            when = f"for {learned}, learned by {type(similarity.learner_).__name__}; compare them by {compared}"
+        elif model is not None and not of_counts:
+            when += " (--learned queries or gallery writes what was learned)"
+        options.tell([f"{output}: {options.counted(len(images), noun)} x {dimensions:,} dimensions {when}"])
+        options.tell([f"{table}: the {noun} of each row", *options.left_out_lines(left_out, "id" if given else "file")])
 
 
 def _model_in(representation: str | None) -> Path | None:
@@ -668,17 +656,9 @@ def _model_in(representation: str | None) -> Path | None:
     return Path(representation) if representation and representation.endswith(".lookalike") else None
 
 
-def _check_sparse(output: Path, representation: str | None, words: int | None) -> None:
-    """Refuse, before anything is described, to write dense vectors as a sparse matrix."""
-    from lookalike.app.model_file import read_about
-    from lookalike.app.representations import make_representation
-    from lookalike.features.bag_of_visterms import BagOfVisterms
-
-    model = _model_in(representation)
-    name = read_about(model)["representation"]["name"] if model else None
-    name = name or make_representation(representation or BagOfVisterms.system, words).describer.system
-    if name != BagOfVisterms.system:
-        raise LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
+def _dense(name: str | None, output: Path) -> LookalikeError:
+    """Say that vectors are not written as a sparse matrix."""
+    return LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
 
 
 def _check_default(table: Path, columns: Sequence[str]) -> None:
@@ -706,15 +686,15 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
     if as_json:
         options.print_json({"model": str(model), "bytes": size, **about})
         return
-    learner, representation, origin = about["learner"], about["representation"], about["made_by"]
+    learner, described, origin = about["learner"], about["representation"], about["made_by"]
     rows = {
         "model": f"{model}, {size / 1e6:.1f} MB, format version {about['format_version']}",
         "learned": _learned(about),
         "learner": f"{learner['name']} ({_listed(learner['parameters'])})",
-        "representation": f"{representation['name']}, {representation['dimensions']:,} dimensions"
-        f" ({_listed(representation['settings'])})",
+        "representation": f"{described['name']}, {described['dimensions']:,} dimensions"
+        f" ({_listed(described['settings'])})",
         "classes": _class_sizes(about["classes"]) or "none: learned from triplets",
-        "left out": options.counted(about["n_left_out"], "id" if representation["name"] == "vectors" else "file"),
+        "left out": options.counted(about["n_left_out"], "id" if described["name"] == "vectors" else "file"),
         "seed": str(about["seed"]),
         "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),
         "made": f"{origin.get('time', 'unknown')}, of {origin.get('source', 'unknown')}",

@@ -6,21 +6,20 @@ import os
 import re
 from collections.abc import Hashable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.app.index_form import IndexForm, engine_scores
-from lookalike.app.learning import TRAIN, Compared, choose_evaluated, compare_on_labels
-from lookalike.app.representations import GivenVectors
-from lookalike.core.arrays import Floats, Longs, Matrix
+from lookalike.app.evaluation import Compared, choose_evaluated, compare_on_labels
+from lookalike.app.gallery import IndexForm, engine_scores
+from lookalike.core.arrays import Array, Floats, Longs, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing, replacing_folder, write_array, write_json, write_npz
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.clustering import one_thread
-from lookalike.features.describers import StageProgress
 from lookalike.learners.base import is_sparse
 from lookalike.ranking.rankings import recall, top_k
 
@@ -41,16 +40,16 @@ MOST_JUDGED = 2_000
 """Labelled rows, drawn by the seed, that tell what fewer dimensions lose: each is ranked against all of them."""
 
 
-class _SideBySide:
-    """What an index computes, between rows that hold their form as a query, then that as a row of the index."""
+class _InIndex:
+    """Compares rows of numbers as an index does: each is the place of a row, as a query and as one of the index."""
 
-    def __init__(self, metric: str) -> None:
-        self.metric = metric
+    def __init__(self, metric: str, queries: Floats, vectors: Floats) -> None:
+        self._metric, self._queries, self._vectors = metric, queries, vectors
 
-    def similarity(self, A: Matrix, B: Matrix) -> Floats:
+    def similarity(self, A: Array, B: Array) -> Floats:
         """Return the similarities of an engine."""
-        r = A.shape[1] // 2
-        return engine_scores(self.metric, A[:, :r], B[:, r:])
+        first, second = (rows[:, 0].astype(int) for rows in (A, B))
+        return engine_scores(self._metric, self._queries[first], self._vectors[second])
 
 
 def export(
@@ -61,8 +60,6 @@ def export(
     to: str = "faiss",
     index: str = "Flat",
     rank: int | None = None,
-    id_column: str | None = None,
-    label_column: str | None = None,
 ) -> About:
     """Write a gallery for an engine into a folder, whole or not at all.
 
@@ -80,8 +77,6 @@ def export(
     rank : int, optional
         Dimensions to keep; by default all. Rows with labels, those that the model has not learned from if there are
         such, tell what is lost: at most `MOST_JUDGED` of them.
-    id_column, label_column : str, optional
-        Columns of a file of vectors.
 
     Returns
     -------
@@ -98,7 +93,7 @@ def export(
     d = next(iter(form.query_map.values())).shape[-1]
     if to == "faiss":
         _faiss_index(np.empty((0, d), dtype=np.float32), index, form.metric)  # refused before rows are read
-    found, rows = model.gallery_rows(gallery, id_column=id_column, label_column=label_column)
+    found, rows = model.gallery_rows(gallery)
     n_bytes = 4 * rows.shape[0] * d
     if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
         raise LookalikeError(
@@ -111,22 +106,21 @@ def export(
     exact = model.learner_.rank(rows[asking], rows, k)[0]
     lost = [] if rank is None else _lost(model, form, found, rows, vectors)
     query_map, stays = _whole_map(model, rank, form.query_map)
-    if stays and found.X is not None:
+    if stays:
         vectors = _dense(found.X)
     with replacing_folder(output, NAMES) as folder:
         file = folder / GALLERIES[to]
         if to == "faiss":
-            nearest = _write_faiss(vectors, index, form.metric, file, queries, k, model.progress)
+            model.progress(f"building the index {index}", 0, 1)
+            nearest = _write_faiss(_faiss_index(vectors, index, form.metric), file, queries, k)
+            model.progress(f"building the index {index}", 1, 1)
         else:
             nearest = top_k(engine_scores(form.metric, queries, vectors), k)[0]
-            if to == "npy":
-                write_array(vectors, file)
-            else:
-                _write_parquet(vectors, found, file)
+            (write_array if to == "npy" else partial(_write_parquet, found))(vectors, file)
         about: About = {
             "rows": len(vectors),
             "dimensions": vectors.shape[1],
-            "query_dimensions": model.representation_.describer.n_dimensions,
+            "query_dimensions": model.about()["representation"]["dimensions"],
             "metric": form.metric,
             "index": index if to == "faiss" else None,
             "learner": type(model.learner_).__name__,
@@ -147,14 +141,13 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
     A user's vectors v are learned from as x = (v - m) / s, and (v - m)'W / s^2 orders vectors v' as x'W does theirs.
     Where the gallery changes too, queries are divided by s as its rows are, so that both are rounded alike.
     """
-    describer = model.representation_.describer
-    if not isinstance(describer, GivenVectors):
-        return learned | model.reduction_, False
-    stays = model.learner_.metric_ == "inner_product" and rank is None
-    parts: Arrays = {"mean": describer.mean} if len(describer.mean) else {}
-    if not stays:
-        return learned | parts | {"scale": np.asarray(describer.scale)}, False
-    divisor = np.float32(describer.scale**2)
+    if model.representation_ is not None:
+        return learned | model.reduction, False
+    scaling = model.scaling
+    parts: Arrays = {"mean": scaling.mean_} if len(scaling.mean_) else {}
+    if model.learner_.metric_ != "inner_product" or rank is not None:
+        return learned | parts | {"scale": np.asarray(scaling.scale_)}, False
+    divisor = np.float32(scaling.scale_**2)
     return {name: array / divisor for name, array in learned.items()} | parts, True
 
 
@@ -164,28 +157,23 @@ def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors
         return []
     labelled = np.flatnonzero(found.labels != "")
     asked = found.take(labelled)
-    seen = np.isin(asked.contents, model.rows_.loc[model.rows_["role"] == TRAIN, "content"].to_numpy(str))
-    chosen = labelled[choose_evaluated(asked, seen)[0]]
-    drawn = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
-    part, sides = rows[drawn], np.hstack([_dense(form.queries(rows[drawn])), vectors[drawn]])
+    chosen = labelled[choose_evaluated(asked, model.learned_from(asked))[0]]
+    part = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
+    fewer = _InIndex(form.metric, _dense(form.queries(rows[part])), vectors[part])
+    places = np.arange(len(part), dtype=np.float64)[:, None]
     compared: dict[str, Compared] = {
-        "all dimensions": (model.learner_, part),
-        f"{vectors.shape[1]} dimensions": (_SideBySide(form.metric), sides),
+        "all dimensions": (model.learner_, rows[part]),
+        f"{vectors.shape[1]} dimensions": (fewer, places),
     }
     with suppress(LookalikeError):  # no row has both another of its class and one of another class to find
-        return compare_on_labels(compared, found.labels[drawn], (1, FIRST), model.random_state).to_dict("records")
+        return compare_on_labels(compared, found.labels[part], (1, FIRST), model.random_state).to_dict("records")
     return []
 
 
-def _write_faiss(
-    vectors: Floats, factory: str, metric: str, file: Path, queries: Floats, k: int, progress: StageProgress
-) -> Longs:
+def _write_faiss(index: faiss.Index, file: Path, queries: Floats, k: int) -> Longs:
     """Write an index of FAISS, and return what it finds."""
     import faiss
 
-    progress(f"building the index {factory}", 0, 1)
-    index = _faiss_index(vectors, factory, metric)
-    progress(f"building the index {factory}", 1, 1)
     with replacing(file) as part:
         part.write_bytes(faiss.serialize_index(index).data)
     return np.asarray(index.search(queries, k)[1])
@@ -219,7 +207,7 @@ def _faiss_index(vectors: Floats, factory: str, metric: str) -> faiss.Index:
     return index
 
 
-def _write_parquet(vectors: Floats, found: Rows, file: Path) -> None:
+def _write_parquet(found: Rows, vectors: Floats, file: Path) -> None:
     """Write a table of ids, labels and vectors, these as lists of a fixed size."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -1,8 +1,10 @@
-"""A gallery of images that was described once, in a file that `lookalike rank` takes in place of their folder.
+"""A gallery as an index holds it: its vectors and a map of queries, compared by a plain metric; and one kept in a file.
 
-It holds what an index of a vector database does: the images' vectors, and what those of queries are multiplied by. So
-ranking needs no learner, and this module imports none of scikit-learn, pandas and SciPy, which take most of a second
-together; only visterms bring SciPy and numba.
+Engines compare vectors by inner products or by squared Euclidean distances. A learned similarity S(q, g) = q'Wg is the
+inner product of q'W with g, and a learned distance is the plain one between rows multiplied by L, where LL' = M.
+
+`lookalike rank` takes the file in place of a folder of images. Ranking then needs no learner, and this module imports
+none of scikit-learn, pandas and SciPy, which take most of a second together; only visterms bring SciPy and numba.
 """
 
 from __future__ import annotations
@@ -17,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lookalike.app.index_form import IndexForm, engine_scores, mapped
 from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
-from lookalike.core.arrays import Array, Matrix
+from lookalike.core.arrays import Array, Floats, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import PathLike, check_finite, check_folder, sha256_of, stamp_of
 from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
@@ -28,19 +29,84 @@ from lookalike.data.scan import list_files, look_at_image, scan_photographs
 from lookalike.ranking.rankings import top_k
 
 if TYPE_CHECKING:
+    from lookalike.app.rows import Rows
     from lookalike.app.similarity import Similarity
-    from lookalike.app.sources import ImageSet
+    from lookalike.learners.base import SimilarityLearner
 
 GALLERY = Kind("lookalike gallery", 1, "make it again with lookalike index")
 REMOVED = "removed"
 """Status of a file that was taken out of the gallery by name."""
+METRICS = ("inner_product", "squared_euclidean")
 CSR_PARTS = ("data", "indices", "indptr")
 _AGAIN = "run lookalike index again"
-_AXES = {"matrix": 2, "weights": 1}
-"""Dimensions of a query map."""
 
 Reasons = list[tuple[str, str]]
 """Paths that are left out, and why."""
+
+
+class IndexForm:
+    """A learned similarity as two maps of rows, which an engine then compares by a plain metric.
+
+    Parameters
+    ----------
+    learner : SimilarityLearner
+        Fitted.
+    rank : int, optional
+        Dimensions to keep, those in which the similarity is largest; by default all.
+
+    Attributes
+    ----------
+    metric : str
+        One of `METRICS`.
+    query_map : dict of str to ndarray
+        ``matrix`` (d, r), which queries are multiplied by, or ``weights`` (d,) where a diagonal says it all.
+    """
+
+    def __init__(self, learner: SimilarityLearner, rank: int | None = None) -> None:
+        from scipy.sparse import eye_array  # slow to import, and a query of an index needs none
+
+        self._learner, self._rank = learner, rank
+        self.metric = METRICS[learner.metric_ != "inner_product"]
+        try:
+            # what is linear is known by what it makes of unit vectors
+            unit = learner.transform_queries(eye_array(learner.n_features_in_, format="csr"), rank)
+        except ValueError as error:
+            raise LookalikeError(f"what {type(learner).__name__} learned cannot be served so: {error}") from error
+        # a distance may stretch one direction 10,000 times as much as another: rounded first, it loses neighbours
+        kind = np.float32 if self.metric == "inner_product" else np.float64
+        if hasattr(unit, "indptr") and rank is None:
+            self.query_map: Arrays = {"weights": unit.diagonal().astype(kind)}
+        else:
+            dense = unit.toarray() if hasattr(unit, "indptr") else unit
+            self.query_map = {"matrix": np.ascontiguousarray(dense, dtype=kind)}
+
+    def queries(self, rows: Matrix) -> Matrix:
+        """Return rows, as the learner takes them, as queries of an index: (n, r), float32, CSR where they stay so."""
+        return mapped(rows, self.query_map)
+
+    def vectors(self, rows: Matrix) -> Matrix:
+        """Return rows, as the learner takes them, as rows of an index: (n, r), float32, CSR where they stay so."""
+        return self._learner.transform_gallery(rows, self._rank).astype(np.float32, copy=False)
+
+
+def mapped(rows: Matrix, query_map: Arrays) -> Matrix:
+    """Return rows as queries of an index, float32: times its ``matrix``, or the ``weights`` of dimensions."""
+    if "matrix" in query_map:
+        asked = rows @ query_map["matrix"]
+    else:
+        weights = query_map["weights"]
+        asked = rows.multiply(weights).tocsr() if hasattr(rows, "indptr") else rows * weights
+    return asked.astype(np.float32, copy=False)
+
+
+def engine_scores(metric: str, queries: Matrix, gallery: Matrix) -> Floats:
+    """Return what an engine computes: inner products, or squared distances below 0; dense, a row a query."""
+    products = (gallery @ queries.T).T if hasattr(gallery, "indptr") else queries @ gallery.T
+    scores: Floats = products.toarray() if hasattr(products, "indptr") else np.asarray(products)
+    if metric == "inner_product":
+        return scores
+    own, theirs = (np.asarray((rows * rows).sum(axis=1)).ravel() for rows in (queries, gallery))
+    return np.asarray(2 * scores - own[:, None] - theirs)
 
 
 class Answer(NamedTuple):
@@ -80,9 +146,9 @@ class SavedGallery:
     model: str
     """Fingerprint of the model that described the images."""
     metric: str
-    """What compares vectors: ``"inner_product"`` or ``"squared_euclidean"``."""
+    """One of `METRICS`."""
     query_map: Arrays
-    """``matrix``, which queries are multiplied by, or ``weights``, a factor a dimension."""
+    """As of `IndexForm`."""
     files: list[File]
     """Every file of the folder."""
     rows: Matrix
@@ -142,25 +208,16 @@ def read_gallery(path: PathLike) -> SavedGallery:
             from scipy.sparse import csr_array
 
             rows: Matrix = csr_array(tuple(arrays[f"rows.{part}"] for part in CSR_PARTS), shape=tuple(about["shape"]))
-            rows.check_format()
         else:
             rows = arrays["rows"]
-        files = [File(*row) for row in about["files"]]
-        kinds = (*(str,) * 2, *(int,) * 3, *(str,) * 3, *(int,) * 2)
         prefix = "query_map."
         query_map = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
         folder = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(path)), about["root"]))
         here = os.path.relpath(folder)
         root = Path(folder if here.startswith(os.pardir) else here)
-        saved = SavedGallery(root, about["model"], about["metric"], query_map, files, rows)
-        ((name, array),) = query_map.items()
-        shapes = rows.ndim, array.ndim, array.shape[-1]
-        if any(tuple(map(type, file)) != kinds for file in files) or shapes != (2, _AXES[name], rows.shape[-1]):
-            raise ValueError("its files or vectors are of another kind")
-        if any("\0" in file.path or max(map(abs, file[2:5] + file[8:])) >= 2**63 for file in files):
-            raise ValueError("its files have names or numbers that no file has")
-        if saved.metric not in ("inner_product", "squared_euclidean"):
-            raise ValueError("it compares vectors by no metric that is known")
+        saved = SavedGallery(
+            root, about["model"], about["metric"], query_map, [File(*row) for row in about["files"]], rows
+        )
         if [file.row for file in saved.images] != list(range(rows.shape[0])):
             raise ValueError("its vectors are not those of its images")
         return saved
@@ -171,31 +228,14 @@ def rank_saved(
 ) -> Answer:
     """Find the images of a saved gallery that are most like each query, by the model that described it.
 
-    Parameters
-    ----------
-    model : path-like
-        The model file that `lookalike index` was given.
-    gallery : path-like
-        What it wrote.
-    queries : sequence of path-like
-        Image files. Those that cannot be used are left out, if there are others.
-    k : int, default=10
-        Neighbours; fewer where the gallery has fewer. Images of the same content as a query are no neighbours of it.
-    jobs : int, default=1
-        Images described at a time.
-
-    Returns
-    -------
-    Answer
-
-    Raises
-    ------
-    LookalikeError
-        Where another model described the gallery, or nothing is left to ask or to rank.
+    Queries are image files. Those that cannot be used are left out, if there are others. Images of the same content as
+    a query are no neighbours of it.
     """
-    about, arrays, learned = read_parts(model)
+    about, arrays = read_parts(model)
     saved = read_gallery(gallery)
-    if saved.model != fingerprint(about, arrays, learned):
+    with fits_together(model, SIMILARITY):
+        is_other = saved.model != fingerprint(about, arrays)
+    if is_other:
         raise LookalikeError(
             f"{gallery} was described by another model than {model}: name that model, or make a gallery of this one "
             "with lookalike index"
@@ -219,23 +259,27 @@ def rank_saved(
             raise LookalikeError(f"the gallery holds only the query {query}: name another folder")
         scores = engine_scores(saved.metric, asked[sha256], saved.rows[[file.row for file in others]])
         columns, values = top_k(scores, min(k, len(others)))
-        best = [others[column] for column in columns[0]]
+        best = zip((others[column] for column in columns[0]), values[0].tolist(), strict=True)
         neighbours = [
             {"rank": rank, "path": file.path, "score": score, "label": file.label}
-            for rank, (file, score) in enumerate(zip(best, values[0].tolist(), strict=True), 1)
+            for rank, (file, score) in enumerate(best, 1)
         ]
         results.append({"query": query, "neighbours": neighbours})
     return Answer(saved.root, results, bad, left_out)
 
 
-def _described(files: Mapping[str, Path], about: About, arrays: Arrays, jobs: int) -> Matrix:
+def _described(files: Mapping[str, Path], about: About, arrays: Mapping[str, Arrays], jobs: int) -> Matrix:
     """Return images, by their content, as the learner of a model takes them, whose parts these are."""
     # with the libraries that read pixels; an image of the gallery itself needs none
-    from lookalike.app.representations import Workers, onto_components, restored_representation
+    from lookalike.app.representations import Workers, restored_representation
+    from lookalike.features.describers import unit_rows
 
-    representation, reduction = restored_representation(about["representation"], arrays)
-    raw = representation.describe(list(files.values()), list(files), Workers(jobs))
-    return onto_components(representation.describer.weigh(raw), reduction)
+    representation = restored_representation(about["representation"], arrays["representation"])
+    raw = representation.describe((list(files.values()), list(files)), Workers(jobs))
+    rows = representation.describer.weigh(raw)
+    if not (reduction := arrays["reduction"]):
+        return rows
+    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
 
 
 def update_gallery(
@@ -267,8 +311,7 @@ def update_gallery(
     """
     import pandas as pd
 
-    from lookalike.app.representations import LostImages
-    from lookalike.app.sources import image_set
+    from lookalike.app.sources import gallery_of
 
     check_folder(folder, "name the folder of the images")
     by_name = bool(added or removed)
@@ -285,22 +328,11 @@ def update_gallery(
     progress = partial(model.progress, "reading images")
     table = pd.DataFrame(known, columns=File._fields)
     manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, paths=listed, known=table)
-    lost: dict[Path, str] = {}
-    form = IndexForm(model.learner_)
-    while True:  # each time, there are fewer images
-        for path, reason in lost.items():
-            row = manifest["path"] == path.relative_to(folder).as_posix()
-            manifest.loc[row, ["status", "reason"]] = "unreadable", reason
-        found = image_set(folder, manifest[manifest["status"] != REMOVED])
-        try:
-            rows = _vectors(model, form, found, previous)
-            break
-        except LostImages as error:
-            lost |= error.reasons
+    found, form = gallery_of(folder, manifest[manifest["status"] != REMOVED]), IndexForm(model.learner_)
+    rows = _vectors(model, form, found, previous)
     times = {file.path: file.mtime_ns for file in old} | {path: stamp[1] for path, stamp in stamps.items()}
-    times |= {path.relative_to(folder).as_posix(): 0 for path in lost}  # they are looked at the next time
-    row_of = {path: row for row, path in enumerate(found.images["path"])}
-    manifest["label"] = manifest["path"].map(found.images.set_index("path")["label"]).fillna("")
+    row_of = {path: row for row, path in enumerate(found.ids.tolist())}
+    manifest["label"] = manifest["path"].map(found.table().set_index("path")["label"]).fillna("")
     facts = manifest[list(File._fields[:-2])].itertuples(index=False, name=None)
     files = [File._make((*row, times.get(row[0], 0), row_of.get(row[0], -1))) for row in facts]
     saved = SavedGallery(folder, named, form.metric, form.query_map, files, rows)
@@ -309,18 +341,16 @@ def update_gallery(
     return saved, Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
 
 
-def _vectors(model: Similarity, form: IndexForm, found: ImageSet, previous: SavedGallery | None) -> Matrix:
+def _vectors(model: Similarity, form: IndexForm, found: Rows, previous: SavedGallery | None) -> Matrix:
     """Return the vectors of images: those that a gallery has, and the others described."""
     from lookalike.app.representations import stacked
-    from lookalike.app.rows import Rows
 
-    contents = found.images["sha256"].tolist()
+    contents = found.contents.tolist()
     row_of = {file.sha256: file.row for file in previous.images} if previous else {}
     new = {content: row for row, content in enumerate(contents) if content not in row_of}
     parts = [previous.rows] if previous else []
     n_before = parts[0].shape[0] if parts else 0
     if new:
-        described = Rows.from_images(found).take(np.array(list(new.values())))
-        parts.append(form.vectors(model.learner_rows(described)))
+        parts.append(form.vectors(model.learner_rows(found.take(np.array(list(new.values()))))))
     row_of |= {content: n_before + row for row, content in enumerate(new)}
     return stacked(parts)[[row_of[content] for content in contents]]

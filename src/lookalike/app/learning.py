@@ -1,50 +1,32 @@
-"""Training a learner on the rows of one's own images, so that no setting is chosen by hand; and how well it ranks."""
+"""Training a learner on the rows of one's own, so that no setting is chosen by hand; which rows it learns from."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from lookalike.app.rows import Rows
-from lookalike.app.sources import first_reason
-from lookalike.core.arrays import Array, Ints, Matrix, Truths
-from lookalike.core.errors import LookalikeError
-from lookalike.core.model_file import Arrays
+from lookalike.core.arrays import Array, Ints, Matrix, Texts, Truths
+from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.seeds import generator, integer_seed
-from lookalike.features.clustering import one_thread, principal_components
-from lookalike.features.describers import Vectors
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.online import can_hold_out, held_out_rows
 from lookalike.learners.registry import MODULES, learner_class
-from lookalike.ranking.evaluation import by_query, intervals
-from lookalike.ranking.rankings import Similarity as Comparer
-from lookalike.ranking.rankings import ordered, rank_leave_one_out
+from lookalike.ranking.rankings import ordered
 
 TRAIN, HELD_OUT = "train", "held-out"
 """Whether a row is learned from, or kept for `Similarity.evaluate`."""
-MIXED = "with held-out and other {noun}s"
-"""Why a triplet of a query that is learned from is not."""
 OURS = {"random_state": "--seed", "verbose": "--quiet", "n_jobs": "--jobs"}
 """Arguments of learners that other options set."""
 VALIDATION = 0.2
 """Share of the query images whose triplets choose the number of steps (of labelled images: `validation_fraction`)."""
 TRACE_POINTS = 30
-
-MOST_COMPONENTS = 256
-"""Principal components that long dense descriptions are brought to before learning: W has their square."""
-_MOST_ROWS = 2000  # that principal components are found from
-
-Compared = tuple[Comparer, Matrix]
-"""What compares rows, and these rows."""
 
 
 def learner_name(name: str) -> str:
@@ -58,7 +40,7 @@ def learner_name(name: str) -> str:
 def check_learner(name: str, *, triplets: bool) -> None:
     """Refuse a learner that cannot learn from labels or from triplets, whichever is there."""
     kind = "triplets" if triplets else "labels"
-    if kind not in learner_class(learner_name(name)).accepts:
+    if kind not in learner_class(name).accepts:
         others = [known for known in MODULES if kind in learner_class(known).accepts]
         raise LookalikeError(f"{name} does not learn from {kind}: take one of {', '.join(others)}")
 
@@ -66,16 +48,15 @@ def check_learner(name: str, *, triplets: bool) -> None:
 def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, object]:
     """Turn settings into arguments of a learner's constructor; text of a command line is read as the default's kind."""
     defaults = learner_defaults(name)
-    offered = [key for key in defaults if key not in OURS]
     checked: dict[str, object] = {}
     for key, value in settings.items():
         if key in OURS and key in defaults:
             raise LookalikeError(f"{key} of {name} is not set by --set: use {OURS[key]}")
         if key not in defaults:
-            takes = f"it takes {', '.join(offered)}" if offered else "it has none"
-            raise LookalikeError(f"{name} has no setting {key!r}: {takes}")
+            offered = ", ".join(known for known in defaults if known not in OURS)
+            raise LookalikeError(f"{name} has no setting {key!r}: it {f'takes {offered}' if offered else 'has none'}")
         checked[key] = _read_value(value) if isinstance(value, str) else value
-        if not is_like(checked[key], defaults[key]):
+        if not _is_like(checked[key], defaults[key]):
             raise LookalikeError(
                 f"{key} of {name} cannot be {value!r}: give a value like its default, {defaults[key]!r}"
             )
@@ -84,7 +65,33 @@ def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, obj
     return checked
 
 
-def choose_roles(found: Rows, hold_out: float, seed: int) -> NDArray[np.str_]:
+def learner_defaults(name: str) -> dict[str, Any]:
+    """Return the arguments of a learner's constructor and their defaults."""
+    return {key: parameter.default for key, parameter in inspect.signature(learner_class(name)).parameters.items()}
+
+
+def _read_value(text: str) -> object:
+    """Read a value of a command line: a number, true, false, none, several of these between commas, or text."""
+    if "," in text:
+        return tuple(_read_value(part.strip()) for part in text.split(","))
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+def _is_like(value: object, default: object) -> bool:
+    """Tell whether a value may stand where a default stands; its range is the learner's to check."""
+    if default is None:
+        return True
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(default, bool) and isinstance(value, bool)
+    if isinstance(default, (int, float)):
+        return isinstance(value, (int, float))
+    return isinstance(value, type(default)) or (isinstance(default, tuple) and isinstance(value, list))
+
+
+def choose_roles(found: Rows, hold_out: float, seed: int) -> Texts:
     """Return the role of every row; a share of every class, or of the queries of triplets, is held out."""
     roles = np.full(len(found), TRAIN, dtype="U8")
     rng = generator(seed, "own images", "held out")
@@ -126,24 +133,10 @@ def choose_new_classes(labels: Array, random: np.random.Generator) -> Truths:
     return np.isin(labels, random.permutation(usable)[: max(2, round(len(usable) / 4))])
 
 
-def fit_components(vectors: Vectors, seed: int) -> Arrays:
-    """Find ``mean`` and ``components`` of long dense rows; nothing for others, which are learned from as they are."""
-    if hasattr(vectors, "indptr") or vectors.shape[1] <= MOST_COMPONENTS:
-        return {}
-    order = generator(seed, "own images", "components").permutation(len(vectors))
-    chosen = vectors[np.sort(order[:_MOST_ROWS])]
-    with one_thread():
-        found = principal_components(chosen, min(MOST_COMPONENTS, len(chosen) - 1), "full")
-    return {
-        "mean": found.mean_.astype(np.float32),
-        "components": np.ascontiguousarray(found.components_, dtype=np.float32),
-    }
-
-
 def train(
     name: str,
     settings: Mapping[str, object],
-    X: Vectors,
+    X: Matrix,
     *,
     y: Array | None = None,
     triplets: Ints | None = None,
@@ -191,7 +184,7 @@ def stream(triplets: Ints, n: int, seed: int) -> Ints:
     return triplets[np.concatenate(order)[:n]] if order else triplets[:0]
 
 
-def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: Ints, n_steps: int, seed: int) -> int:
+def _best_step(name: str, parameters: Mapping[str, Any], X: Matrix, triplets: Ints, n_steps: int, seed: int) -> int:
     """Choose the number of steps, at most `n_steps`, by the triplets of a fifth of the queries."""
     queries = np.unique(triplets[:, 0])
     if len(queries) < 5:
@@ -208,128 +201,3 @@ def _best_step(name: str, parameters: Mapping[str, Any], X: Vectors, triplets: I
     points = log_spaced_steps(n_steps, parameters.get("trace_points", TRACE_POINTS))
     curve = learner.fit_triplets(X, examples, trace=score, trace_steps=points).curve_
     return int(curve["step"][np.argmax(curve["share"])])
-
-
-def learner_defaults(name: str) -> dict[str, Any]:
-    """Return the arguments of a learner's constructor and their defaults."""
-    return {key: parameter.default for key, parameter in inspect.signature(learner_class(name)).parameters.items()}
-
-
-def _read_value(text: str) -> object:
-    """Read a value of a command line: a number, true, false, none, several of these between commas, or text."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    if "," in text:
-        return tuple(_read_value(part.strip()) for part in text.split(","))
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def is_like(value: object, default: object) -> bool:
-    """Tell whether a value may stand where a default stands; its range is the learner's to check."""
-    if default is None:
-        return True
-    if isinstance(default, bool) or isinstance(value, bool):
-        return isinstance(default, bool) and isinstance(value, bool)
-    if isinstance(default, (int, float)):
-        return isinstance(value, (int, float))
-    return isinstance(value, type(default)) or (isinstance(default, tuple) and isinstance(value, list))
-
-
-def nearest(
-    learner: SimilarityLearner, queries: tuple[Rows, Matrix], gallery: tuple[Rows, Matrix], k: int
-) -> pd.DataFrame:
-    """Rank at most `k` rows of a gallery for each query, those of its own content left out; each with its vectors."""
-    (wanted, query_rows), (found, gallery_rows) = queries, gallery
-    copies = Counter(found.contents.tolist())
-    most = max(copies[content] for content in wanted.contents.tolist())
-    places, scores = learner.rank(query_rows, gallery_rows, min(k + most, len(found)))
-    parts: list[pd.DataFrame] = []
-    for query, content, columns, values in zip(wanted.ids, wanted.contents, places, scores, strict=True):
-        others = np.flatnonzero(found.contents[columns] != content)[:k]
-        if not len(others):
-            raise LookalikeError(f"the gallery holds only the query {query}: name another one")
-        best = columns[others]
-        labels = found.labels[best] if found.labels is not None else ""
-        part = {"query": query, "rank": range(1, len(best) + 1), found.key: found.ids[best]}
-        parts.append(pd.DataFrame(part | {"score": values[others].astype(np.float64), "label": labels}))
-    return pd.concat(parts, ignore_index=True)
-
-
-def choose_evaluated(
-    found: Rows, seen: Truths, *, everything: bool = False
-) -> tuple[NDArray[np.intp], Ints | None, dict[str, object]]:
-    """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
-    numbers, triplets = np.arange(len(seen)), found.triplets
-    places: Ints | None = None
-    counts: dict[str, object] = {}
-    if triplets is None:
-        assert found.labels is not None
-        others = np.unique(found.labels[~seen], return_counts=True)[1]
-        usable = not everything and len(others) > 1 and bool((others > 1).any())
-        rows = np.flatnonzero(~seen) if usable else numbers
-        queries, asked = numbers, rows
-    else:
-        queries = triplets[:, 0].astype(np.intp)
-        passed_over = np.zeros(len(triplets), bool) if everything or seen[queries].all() else seen[queries]
-        kept, whole = triplets[~passed_over], seen[triplets[passed_over]].all(axis=1)
-        asked, rows = kept[:, 0].astype(np.intp), np.unique(kept).astype(np.intp)
-        places = np.searchsorted(rows, kept).astype(np.int32)
-        reasons = {
-            f"of {found.noun}s that the model has learned from": int(whole.sum()),
-            MIXED.format(noun=found.noun): int((~whole).sum()),
-            **found.triplets_left_out,
-        }
-        counts = {"triplets": len(kept), "triplets_passed_over": int(passed_over.sum())}
-        counts["triplets_partly_learned"] = int((seen[kept].any(axis=1) & ~seen[kept[:, 0]]).sum())
-        counts["triplets_left_out"] = {reason: n for reason, n in reasons.items() if n}
-    known, evaluated = seen & np.isin(numbers, queries), np.isin(numbers, asked)
-    passed = {"learned_from": int((known & evaluated).sum()), "passed_over": int((known & ~evaluated).sum())}
-    return rows, places, {f"{found.noun}s": len(rows), **passed, **counts}
-
-
-def compare_on_labels(
-    sides: Mapping[str, Compared], labels: Array, ks: Sequence[int], seed: int = 0, *, noun: str = "image"
-) -> pd.DataFrame:
-    """Let each row query all others; those of its class are what it should find (JMLR section 5.1)."""
-    if not len(labels) or np.unique(labels, return_counts=True)[1].max() < 2:
-        raise LookalikeError(f"no class has two {noun}s that can be evaluated: give more labelled {noun}s")
-    values: dict[tuple[str, str], Array] = {}
-    for method, (learner, rows) in sides.items():
-        ranked = rank_leave_one_out(learner, rows, labels, n_neighbours=0)
-        try:
-            found = by_query(ranked, ks)
-        except ValueError as error:  # any order is right
-            raise LookalikeError(str(error)) from error
-        values |= {(method, measure): column for measure, column in found.items()}
-    return _table(values, np.arange(len(labels)), seed)
-
-
-def compare_on_triplets(sides: Mapping[str, Compared], triplets: Ints, seed: int = 0) -> pd.DataFrame:
-    """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
-    name = "triplets ordered"
-    values = {(method, name): ordered(learner, rows, triplets) for method, (learner, rows) in sides.items()}
-    return _table(values, triplets[:, 0], seed)
-
-
-def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
-    """Return means and intervals of values by query.
-
-    The attribute ``gains`` has the first method minus the one of the others that has the best mean of the first measure
-    (``over``), a row a measure.
-    """
-    methods, measures = (list(dict.fromkeys(names)) for names in zip(*values, strict=True))
-    columns = ["value", "low", "high", "queries"]
-    over = max(methods[1:], key=lambda method: np.nanmean(values[method, measures[0]]))
-    gains = {("", measure): values[methods[0], measure] - values[over, measure] for measure in measures}
-    found = intervals({**values, **gains}, queries, generator(seed, "own images", "intervals"))
-    table = pd.DataFrame([(*key, *found[key]) for key in values], columns=["method", "measure", *columns])
-    table.attrs["gains"] = [
-        {"measure": key[1], "over": over} | dict(zip(columns, found[key], strict=True)) for key in gains
-    ]
-    return table

@@ -393,7 +393,7 @@ def _take_vectors(file: Path, id_column: str | None, task: _Task) -> _Described:
     """Take the vectors of the images whose path is there from a file."""
     import numpy as np
 
-    from lookalike.app.rows import read_vectors
+    from lookalike.app.vectors import read_vectors
 
     rows = read_vectors(file, id_column=id_column)
     if hasattr(rows.X, "indptr") or rows.X is None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
 
 from lookalike.app import options
-from lookalike.app.commands import Model, facts, measure_lines, taken
+from lookalike.app.commands import Model, facts, measure_lines, opened, taken
 from lookalike.core.errors import LookalikeError
 
 _INDEX_EXAMPLES = """\
@@ -60,8 +61,7 @@ def index(
 
     from lookalike.app.gallery import read_gallery, update_gallery
     from lookalike.app.model_file import fingerprint, read_parts
-    from lookalike.app.rows import is_vectors
-    from lookalike.app.similarity import Similarity
+    from lookalike.app.vectors import is_vectors
     from lookalike.core.files import stamp_of
     from lookalike.core.model_file import SUFFIX
 
@@ -84,10 +84,8 @@ def index(
     removed = {_path_in(folder, file, has) for file in remove or ()}
     if strange := sorted(removed - has):
         raise LookalikeError(f"{output} has no image {strange[0]}: name one that it has after --remove")
-    kept = options.cache_folder(cache, no_cache, model)
-    with options.StageReport(quiet) as progress:
-        opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
-        saved, changes = update_gallery(opened, folder, previous, named, added, removed)
+    with opened(model, jobs, cache, no_cache, quiet) as (similarity, _):
+        saved, changes = update_gallery(similarity, folder, previous, named, added, removed)
     saved.save(output, stamp)
     left_out = [(path, reason) for path, reason in saved.left_out if not added or path in added]
     n_images, dimensions = saved.rows.shape
@@ -147,8 +145,7 @@ def export(
 
     from lookalike.app.export import ABOUT, GALLERIES, IDS, NAMES, QUERY_MAP
     from lookalike.app.export import export as write_export
-    from lookalike.app.rows import is_vectors
-    from lookalike.app.similarity import Similarity
+    from lookalike.app.vectors import is_vectors
     from lookalike.core.files import refuse_folder
 
     if index != "Flat" and to != "faiss":
@@ -157,18 +154,14 @@ def export(
     output = output or options.default_output(f"{source.stem if of_vectors else source.name}-{to}", gallery)
     refuse_folder(output, NAMES)
     options.check_output(output / ABOUT, (".json",), model, gallery, labels)
-    with options.StageReport(quiet) as progress:
-        kept = options.cache_folder(cache, no_cache, model)
-        opened = Similarity.load(model, jobs=jobs, cache=kept, progress=progress)
-        columns = {"id_column": id_column, "label_column": label_column}
-        if labels is not None:
-            rows = opened.read(gallery, labels, **columns)
-        else:
-            rows = opened.read_gallery(gallery, **columns)
+    columns: Any = {"id_column": id_column, "label_column": label_column}
+    with opened(model, jobs, cache, no_cache, quiet) as (similarity, progress):
+        read = similarity.read_gallery if labels is None else partial(similarity.read, labels=labels)
+        rows = read(gallery, **columns)
         progress.note(taken(rows))
-        about = write_export(opened, rows, output, to=to, index=index, rank=rank)
+        about = write_export(similarity, rows, output, to=to, index=index, rank=rank)
     if as_json:
-        left_out = options.records(opened.left_out_)
+        left_out = options.records(similarity.left_out_)
         options.print_json(
             {"export": str(output), "model": str(model), "source": facts(rows), **about, "left_out": left_out}
         )
@@ -182,4 +175,4 @@ def export(
             f"{GALLERIES[to]}, {', '.join(others)}, {ABOUT}; {share} are those of lookalike rank",
         ]
         lost = measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []
-        options.tell([*lines, *options.left_out_lines(opened.left_out_, "id" if of_vectors else "file"), *lost])
+        options.tell([*lines, *options.left_out_lines(similarity.left_out_, "id" if of_vectors else "file"), *lost])

@@ -70,6 +70,8 @@ def load_rgb(path: PathLike, sha256: str | None = None) -> Bytes:
 
     Where a `sha256` is known, a file of other bytes is refused.
     """
+    if sha256 is not None and not os.path.exists(path):
+        raise UnreadableImage(f"{path} was removed since it was first read: run the same command again")
     pixels, found = load_with_sha256(path)
     if sha256 not in (None, found):
         raise UnreadableImage(f"{path} was changed since it was first read: run the same command again")

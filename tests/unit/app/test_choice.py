@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.app.choice import choose_learner, too_long, worse_than_none
-from lookalike.app.learning import OURS, checked_settings, compare_on_labels, train
+from lookalike.app.evaluation import compare_on_labels
+from lookalike.app.learning import OURS, checked_settings, train
 from lookalike.app.rows import make_rows
 from lookalike.app.similarity import Similarity
 from lookalike.core.errors import LookalikeError

@@ -144,7 +144,7 @@ def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, indexed, 
     model = lookalike.load("m.lookalike")
     model.learner_.W_ = model.learner_.W_ * 2
     model.save("other.lookalike")
-    model.learner_ = lookalike.learners.Euclidean().fit(np.eye(model.learner_.n_features_in_))
+    model.pipeline_.set_params(learner=lookalike.learners.Euclidean().fit(np.eye(model.learner_.n_features_in_)))
     model.save("e.lookalike")
     before = {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()}
     assert sentence in refused(line)

@@ -5,12 +5,12 @@ import shutil
 import pandas as pd
 import pytest
 
-from lookalike.app.sources import read_class_folders, read_images, read_labels, read_triplets
+from lookalike.app.sources import read_gallery, read_images
 from lookalike.core.errors import LookalikeError
 
 
 def reasons(found):
-    return dict(found.left_out.itertuples(index=False, name=None))
+    return dict(found.left_out)
 
 
 def test_what_cannot_be_used_is_named_with_its_reason(photos, painted):
@@ -21,16 +21,16 @@ def test_what_cannot_be_used_is_named_with_its_reason(photos, painted):
     painted(red / "tiny.png", (1, 2, 3), 0, (20, 200))
     (red / "link.png").symlink_to(red / "0.png")
     (photos.parent / "link").symlink_to(photos)  # the folder itself may be one
-    found = read_class_folders(photos.parent / "link", n_threads=2)
+    found = read_images(photos.parent / "link", n_threads=2)
     why = {"red/broken.png": "damaged", "red/tiny.png": "", "red/copy.png": "the same file as red/0.png"}
     why |= {"red/link.png": "the same file as red/0.png", "top.png": "beside the class folders"}
     why |= dict.fromkeys(("red/1.png", "blue/red.png"), "its file lies in several classes")
     assert reasons(found).keys() == why.keys()
     assert all(part in reasons(found)[path] for path, part in why.items())
-    assert len(found.images) == 23
-    assert found.images["path"].is_monotonic_increasing
+    assert len(found) == 23
+    assert sorted(found.ids) == found.ids.tolist()
     # a gallery keeps copies, and knows the topmost folder
-    images = read_images(photos).images.set_index("path")
+    images = read_gallery(photos).table().set_index("path")
     assert len(images) == 28
     assert images.loc[["top.png", "red/0.png"], "label"].tolist() == ["", "red"]
     assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
@@ -45,17 +45,17 @@ def test_links_to_images_and_to_class_folders_are_followed(photos):
             (folder / name / image.name).symlink_to(image)
     (folder / "green").symlink_to(photos / "green")
     (folder / "red" / "gone.png").symlink_to(photos / "nowhere")
-    for read in (read_class_folders, read_images):
+    for read in (read_images, read_gallery):
         with pytest.warns(
             UserWarning, match=rf"^followed {len(list(photos.glob('[rb]*/*.png'))) + 1} links in \S+/linked$"
         ):
             found = read(folder)
-        pd.testing.assert_frame_equal(found.images, read(photos).images)
+        pd.testing.assert_frame_equal(found.table(), read(photos).table())
         assert reasons(found) == {"red/gone.png": "a link that leads nowhere"}
     table = pd.DataFrame([("linked/GREEN/0.png", "cold"), ("red/0.png", "warm")], columns=["path", "label"])
-    assert read_labels(folder, table).images["path"].tolist() == ["green/0.png", "red/0.png"]
+    assert read_images(folder, table).ids.tolist() == ["green/0.png", "red/0.png"]
     with pytest.raises(LookalikeError, match=r"holds no class folders: [^(]*$"):
-        read_class_folders(photos / "red")
+        read_images(photos / "red")
 
 
 def test_labels_of_a_table(photos):
@@ -63,9 +63,9 @@ def test_labels_of_a_table(photos):
     lines = ["label, path ,note", "warm,red/0.png,x", "warm,red/1.png,", "cold,blue/0.png,", ",blue/1.png,"]
     lines += ["cold,blue/2.png,", "warm,blue/2.png,", "cold,blue/missing.png,", ""]
     table.write_bytes("\n".join(lines).encode("utf-8-sig"))
-    found = read_labels(photos, table)
+    found = read_images(photos, table)
     rows = [["blue/0.png", "cold"], ["red/0.png", "warm"], ["red/1.png", "warm"]]
-    assert found.images[["path", "label"]].to_numpy().tolist() == rows
+    assert found.table()[["path", "label"]].to_numpy().tolist() == rows
     why = reasons(found)
     assert why.pop("blue/missing.png") == "there is no such file"
     assert why == {"blue/1.png": "it has no label", "blue/2.png": "it has two labels"}
@@ -95,8 +95,8 @@ def test_a_file_is_found_however_a_table_spells_it(photos, painted, text, meant)
     others = [f"blue/{i}.png" for i in range(3)]
     labels = pd.DataFrame([(path, "a") for path in (text, *others)], columns=["path", "label"])
     triplets = pd.DataFrame([(text, *others[:2]), others], columns=["query", "positive", "negative"])
-    for found in (read_labels(photos, labels), read_triplets(photos, triplets)):
-        assert (set(found.images["path"]) - set(others) or set(reasons(found).values())) == {meant}
+    for found in (read_images(photos, labels), read_images(photos, triplets=triplets)):
+        assert (set(found.ids) - set(others) or set(reasons(found).values())) == {meant}
 
 
 def test_triplets_of_a_table(photos):
@@ -105,28 +105,28 @@ def test_triplets_of_a_table(photos):
     rows += [("red/0.png", "same.png", "blue/0.png"), ("red/0.png", "red/1.png", "gone.png")]  # one image twice; none
     rows += [("red/0.png", None, "blue/0.png"), ("red/0.png", "red/1.png", "red/1.png")]
     table = pd.DataFrame(rows, columns=["query", "positive", "negative"])
-    found = read_triplets(photos, table)
+    found = read_images(photos, triplets=table)
     assert found.triplets is not None
-    paths = found.images["path"].to_numpy()[found.triplets].tolist()
+    paths = found.ids[found.triplets].tolist()
     assert paths == [["red/0.png", "red/1.png", "blue/0.png"], ["red/0.png", "red/2.png", "blue/1.png"]]
-    assert (found.triplets_left_out, found.left_out["path"].tolist()) == (
+    assert (found.triplets_left_out, [path for path, _ in found.left_out]) == (
         {"with an image that cannot be used": 2, "with one of them twice": 2},
         ["gone.png"],
     )
     with pytest.raises(LookalikeError, match="holds no triplet of three images that can be used"):
-        read_triplets(photos, table[2:])
+        read_images(photos, triplets=table[2:])
 
 
 def test_what_is_wrong_with_a_table_is_said(photos):
     given = {"path": ["red/0.png", "red/1.png", None], "label": ["a", None, "b"], "note": ["", "", "x"]}
-    found = read_labels(photos, pd.DataFrame(given))
+    found = read_images(photos, pd.DataFrame(given))
     assert reasons(found) == {"red/1.png": "it has no label", "": "the label 'b' has no path"}
-    assert found.images["label"].tolist() == ["a"]
+    assert found.labels.tolist() == ["a"]
     for table in (given, ["red/0.png"], 3, pd.Series(given)):
         with pytest.raises(LookalikeError, match=f"is of type {type(table).__name__}: give the path of a CSV file, or"):
-            read_labels(photos, table)
+            read_images(photos, table)
     tables = {"path,label": "has no rows", "path,label\nnowhere.png,a": "names no image that can be used"}
     for content, sentence in tables.items():
         (photos / "labels.csv").write_text(content)
         with pytest.raises(LookalikeError, match=rf"labels\.csv {sentence}"):
-            read_labels(photos, photos / "labels.csv")
+            read_images(photos, photos / "labels.csv")

@@ -1,0 +1,117 @@
+"""How well similarities rank rows of one's own, beside each other: neighbours, labels to find, and triplets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from lookalike.app.rows import Rows
+from lookalike.core.arrays import Array, Ints, Matrix, Truths
+from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
+from lookalike.learners.base import SimilarityLearner
+from lookalike.ranking.evaluation import by_query, intervals
+from lookalike.ranking.rankings import Similarity as Comparer
+from lookalike.ranking.rankings import ordered, rank_leave_one_out
+
+MIXED = "with held-out and other {noun}s"
+"""Why a triplet of a query that is learned from is not."""
+Compared = tuple[Comparer, Matrix]
+"""What compares rows, and these rows."""
+
+
+def nearest(
+    learner: SimilarityLearner, queries: tuple[Rows, Matrix], gallery: tuple[Rows, Matrix], k: int
+) -> pd.DataFrame:
+    """Rank at most `k` rows of a gallery for each query, those of its own content left out; each with its vectors."""
+    (wanted, query_rows), (found, gallery_rows) = queries, gallery
+    copies = Counter(found.contents.tolist())
+    most = max(copies[content] for content in wanted.contents.tolist())
+    places, scores = learner.rank(query_rows, gallery_rows, min(k + most, len(found)))
+    labels = np.full(len(found), "") if found.labels is None else found.labels
+    parts: list[pd.DataFrame] = []
+    for query, content, columns, values in zip(wanted.ids, wanted.contents, places, scores, strict=True):
+        others = np.flatnonzero(found.contents[columns] != content)[:k]
+        if not len(others):
+            raise LookalikeError(f"the gallery holds only the query {query}: name another one")
+        best = columns[others]
+        part = {"query": query, "rank": range(1, len(best) + 1), found.key: found.ids[best]}
+        parts.append(pd.DataFrame(part | {"score": values[others].astype(np.float64), "label": labels[best]}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def choose_evaluated(
+    found: Rows, seen: Truths, *, everything: bool = False
+) -> tuple[Array, Ints | None, dict[str, object]]:
+    """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
+    numbers: Array = np.arange(len(seen))
+    triplets = found.triplets
+    places: Ints | None = None
+    counts: dict[str, object] = {}
+    if triplets is None:
+        assert found.labels is not None
+        others = np.unique(found.labels[~seen], return_counts=True)[1]
+        usable = not everything and len(others) > 1 and bool((others > 1).any())
+        rows = np.flatnonzero(~seen) if usable else numbers
+        queries, asked = numbers, rows
+    else:
+        queries = triplets[:, 0]
+        passed_over = np.zeros(len(triplets), bool) if everything or seen[queries].all() else seen[queries]
+        kept, whole = triplets[~passed_over], seen[triplets[passed_over]].all(axis=1)
+        asked, rows = kept[:, 0], np.unique(kept)
+        places = np.searchsorted(rows, kept).astype(np.int32)
+        reasons = {
+            f"of {found.noun}s that the model has learned from": int(whole.sum()),
+            MIXED.format(noun=found.noun): int((~whole).sum()),
+            **found.triplets_left_out,
+        }
+        counts = {"triplets": len(kept), "triplets_passed_over": int(passed_over.sum())}
+        counts["triplets_partly_learned"] = int((seen[kept].any(axis=1) & ~seen[kept[:, 0]]).sum())
+        counts["triplets_left_out"] = {reason: n for reason, n in reasons.items() if n}
+    known, evaluated = seen & np.isin(numbers, queries), np.isin(numbers, asked)
+    passed = {"learned_from": int((known & evaluated).sum()), "passed_over": int((known & ~evaluated).sum())}
+    return rows, places, {f"{found.noun}s": len(rows), **passed, **counts}
+
+
+def compare_on_labels(
+    compared: Mapping[str, Compared], labels: Array, ks: Sequence[int] = (), seed: int = 0, *, noun: str = "image"
+) -> pd.DataFrame:
+    """Let each row query all others; those of its class are what it should find (JMLR section 5.1)."""
+    if not len(labels) or np.unique(labels, return_counts=True)[1].max() < 2:
+        raise LookalikeError(f"no class has two {noun}s that can be evaluated: give more labelled {noun}s")
+    values: dict[tuple[str, str], Array] = {}
+    for method, (learner, rows) in compared.items():
+        try:
+            found = by_query(rank_leave_one_out(learner, rows, labels, n_neighbours=0), ks)
+        except ValueError as error:  # any order is right
+            raise LookalikeError(str(error)) from error
+        values |= {(method, measure): column for measure, column in found.items()}
+    return _table(values, np.arange(len(labels)), seed)
+
+
+def compare_on_triplets(compared: Mapping[str, Compared], triplets: Ints, seed: int = 0) -> pd.DataFrame:
+    """Measure how often the positive of a triplet comes before its negative; a tie counts one half."""
+    name = "triplets ordered"
+    values = {(method, name): ordered(learner, rows, triplets) for method, (learner, rows) in compared.items()}
+    return _table(values, triplets[:, 0], seed)
+
+
+def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
+    """Return means and intervals of values by query.
+
+    The attribute ``gains`` has the first method minus the one of the others that has the best mean of the first measure
+    (``over``), a row a measure.
+    """
+    methods, measures = (list(dict.fromkeys(names)) for names in zip(*values, strict=True))
+    columns = ["value", "low", "high", "queries"]
+    over = max(methods[1:], key=lambda method: np.nanmean(values[method, measures[0]]))
+    gains = {("", measure): values[methods[0], measure] - values[over, measure] for measure in measures}
+    found = intervals({**values, **gains}, queries, generator(seed, "own images", "intervals"))
+    table = pd.DataFrame([(*key, *found[key]) for key in values], columns=["method", "measure", *columns])
+    table.attrs["gains"] = [
+        {"measure": key[1], "over": over} | dict(zip(columns, found[key], strict=True)) for key in gains
+    ]
+    return table
