@@ -5,9 +5,8 @@ import pandas as pd
 from PIL import Image
 
 from lookalike import ImageSimilarity
-from lookalike.app.rated import plan_from_neighbours
 from lookalike.core.files import write_table
-from lookalike.studies.human.questionnaire import plan_fingerprint
+from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
 from lookalike.studies.human.ratings import FILE_COLUMNS
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from lookalike.app.rated import plan_from_neighbours
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.page import write_page
-from lookalike.studies.human.questionnaire import plan_fingerprint
+from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
 from lookalike.studies.human.ratings import read_ratings
 
 pytestmark = pytest.mark.browser

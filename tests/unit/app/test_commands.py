@@ -11,8 +11,8 @@ from unittest.mock import Mock
 import pytest
 
 from lookalike import __version__
-from lookalike.app import rated
 from lookalike.app.options import StageReport
+from lookalike.studies.finegrained import own_triplets
 
 DRAW = "--neighbours neighbours.csv --queries 3 --retrieved 2 --random"
 GOOD = {
@@ -100,7 +100,8 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
 
 @pytest.mark.parametrize(("line", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, refused, monkeypatch):
-    monkeypatch.setattr(rated, "_load_network", lambda path: (None, {}, path.stem))  # which need not be there
+    network = lambda path: own_triplets.OwnNetwork(None, {}, path.stem)  # noqa: E731 (which need not be there)
+    monkeypatch.setattr(own_triplets, "own_network", network)
     (here / "hard.csv").hardlink_to("ada.csv")
     links = {"linked.csv": "v.npy", "linked.pipe": "pipe", "loop": "loop", "photo.npy": "photos/red/2.png"}
     for link, target in links.items():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
-from lookalike.core.tables import once, one_of, read_cells, refuse, whole_numbers
+from lookalike.core.tables import filled, once, one_of, read_cells, refuse, text_cells, whole_numbers, within
 
 if TYPE_CHECKING:
     from lookalike.ranking.rankings import Rankings
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 COLUMNS = ("query", "query_image", "query_path", "position", "image", "path", "role", "rank")
 """Columns of a plan, a row a candidate that is shown: ``query`` and ``position`` (as shown) count from 1; the ``rank``
 of a random one is 0."""
+NEIGHBOURS = ["query_path", "path", "rank"]
+"""Columns of a user's own table of neighbours; 1 is the nearest."""
+_RANK = (
+    "the table of neighbours has the path {path!r} for the query {query_path!r} with the rank {rank!r}: name both "
+    "images, and write 1 for the nearest, then 2, 3 and so on"
+)
+_TWICE = "{{query_path}} has {} twice: give each neighbour one line and a rank of its own"
 INTEGERS = dict.fromkeys(("query", "query_image", "position", "image", "rank"), "int64")
 
 
@@ -92,6 +100,28 @@ def plan_of_run(rankings: Rankings, manifest: pd.DataFrame, *, n_retrieved: int,
     paths, contents = (images[column].to_dict() for column in ("path", "sha256"))
     sizes = {"n_retrieved": n_retrieved, **chosen}
     return draw_plan(neighbours, paths, related, relevance=relevance, contents=contents, **sizes)
+
+
+def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
+    """Draw a plan from a table of `NEIGHBOURS`; image ids are positions in the sorted list of paths."""
+    table = text_cells(table, NEIGHBOURS, "the table of neighbours")
+    refuse(table, (filled(_RANK, *NEIGHBOURS), within(_RANK, "rank", -sys.float_info.max, sys.float_info.max)))
+    table = table.assign(rank=table["rank"].astype("float64")).drop_duplicates()
+    for column, what in (("path", "the neighbour {path}"), ("rank", "the rank {rank:g}")):
+        refuse(table, [once(_TWICE.format(what), "query_path", column)])
+    table = table[table["query_path"] != table["path"]].sort_values("rank", kind="stable")
+    paths = sorted({*table["query_path"], *table["path"]})
+    id_of = {path: number for number, path in enumerate(paths)}
+    listed = {id_of[query]: [id_of[path] for path in found] for query, found in table.groupby("query_path")["path"]}
+    for query, found in listed.items():
+        if len(found) < n_retrieved:
+            raise LookalikeError(
+                f"{paths[query]} has {len(found)} neighbours other than itself, and {n_retrieved} are shown: "
+                "list more neighbours for it or ask for fewer"
+            )
+    # a neighbour that is listed and not shown is not drawn as unrelated either
+    related = {query: [query, *found] for query, found in listed.items()}
+    return draw_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
 
 
 def read_plan(path: PathLike) -> pd.DataFrame:

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_human import IMAGES, LABEL_OF, NEIGHBOURS, PATH_OF, draw
 
-from lookalike.app.rated import plan_from_neighbours
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import (
     COLUMNS,
     plan_fingerprint,
+    plan_from_neighbours,
     plan_of_run,
     read_plan,
 )
