@@ -96,7 +96,7 @@ def cached(path):
 
     def read(file):
         entry.write_bytes(file.read_bytes())
-        found = [arrays["vectors"].tobytes() for arrays in Cache(folder).read("group", 10**6)]
+        found = [arrays["vectors"].tobytes() for arrays in Cache(folder).read("group")]
         if not found:
             raise LookalikeError("it is made again")
         return found

@@ -379,8 +379,9 @@ def rank(
             if html is not None and of_vectors:
                 raise LookalikeError(f"a page shows images, and {model} ranks vectors: leave --html out")
             how: Any = {"id_column": id_column, "label_column": label_column}
-            ranked = similarity.rank_both(queries, gallery, k, which=(True, False) if compare else (True,), **how)
-        results, reasons = rankings(ranked), list(similarity.left_out_.itertuples(index=False, name=None))
+            which = {"neighbours": True, "before_learning": False} if compare else {"neighbours": True}
+            results = similarity.neighbours(queries, gallery, k, which, **how)
+        reasons = list(similarity.left_out_.itertuples(index=False, name=None))
         n_bad = len(set(queries)) - len(results) if reasons else 0
         bad, left_out = reasons[:n_bad], reasons[n_bad:]
     found = min(len(result["neighbours"]) for result in results)
@@ -425,17 +426,6 @@ def _ranking_lines(results: Results) -> list[str]:
 def _name(row: Mapping[str, Any]) -> str:
     """Return the path of a neighbour, or its id and label."""
     return short_name(row["path"]) if "path" in row else f"{short_name(row['id'])}  {row['label']}".strip()
-
-
-def rankings(ranked: dict[bool, pd.DataFrame]) -> Results:
-    """Return tables of rankings as JSON holds them."""
-    results: dict[str, dict[str, Any]] = {}
-    for learned, table in ranked.items():
-        for query, rows in table.groupby("query", sort=False):
-            result = results.setdefault(str(query), {"query": str(query)})
-            name = "neighbours" if learned else "before_learning"
-            result[name] = options.records(rows.drop(columns="query"))
-    return list(results.values())
 
 
 @options.command("evaluate", _EVALUATE_EXAMPLES)

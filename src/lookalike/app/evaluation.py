@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,22 +26,21 @@ Compared = tuple[Comparer, Matrix]
 
 def nearest(
     learner: SimilarityLearner, queries: tuple[Rows, Matrix], gallery: tuple[Rows, Matrix], k: int
-) -> pd.DataFrame:
+) -> Iterator[list[dict[str, Any]]]:
     """Rank at most `k` rows of a gallery for each query, those of its own content left out; each with its vectors."""
     (wanted, query_rows), (found, gallery_rows) = queries, gallery
     copies = Counter(found.contents.tolist())
     most = max(copies[content] for content in wanted.contents.tolist())
     places, scores = learner.rank(query_rows, gallery_rows, min(k + most, len(found)))
     labels = np.full(len(found), "") if found.labels is None else found.labels
-    parts: list[pd.DataFrame] = []
     for query, content, columns, values in zip(wanted.ids, wanted.contents, places, scores, strict=True):
         others = np.flatnonzero(found.contents[columns] != content)[:k]
         if not len(others):
             raise LookalikeError(f"the gallery holds only the query {query}: name another one")
         best = columns[others]
-        part = {"query": query, "rank": range(1, len(best) + 1), found.key: found.ids[best]}
-        parts.append(pd.DataFrame(part | {"score": values[others].astype(np.float64), "label": labels[best]}))
-    return pd.concat(parts, ignore_index=True)
+        parts = found.ids[best], values[others].astype(np.float64), labels[best]
+        rows = enumerate(zip(*(part.tolist() for part in parts), strict=True), 1)
+        yield [{"rank": rank, found.key: name, "score": score, "label": label} for rank, (name, score, label) in rows]
 
 
 def choose_evaluated(

@@ -112,14 +112,10 @@ def engine_scores(metric: str, queries: Matrix, gallery: Matrix) -> Floats:
 class Answer(NamedTuple):
     """What a saved gallery answers."""
 
-    root: Path
-    """The folder of its images."""
-    results: list[dict[str, Any]]
-    """Of each ``query`` its ``neighbours``, best first: ``rank``, ``path``, ``score`` and ``label`` of each."""
+    root: Path  # the folder of its images
+    results: list[dict[str, Any]]  # of each query its neighbours, best first, with rank, path, score and label
     bad_queries: Reasons
-    """Queries that cannot be used."""
-    left_out: Reasons
-    """Files of the gallery that cannot be used, or are not as they were described."""
+    left_out: Reasons  # files of the gallery that cannot be used, or are not as they were described
 
 
 class File(NamedTuple):
@@ -142,17 +138,11 @@ class SavedGallery:
     """The images of a folder with their vectors, as an index holds them."""
 
     root: Path
-    """The folder."""
-    model: str
-    """Fingerprint of the model that described the images."""
-    metric: str
-    """One of `METRICS`."""
-    query_map: Arrays
-    """As of `IndexForm`."""
-    files: list[File]
-    """Every file of the folder."""
-    rows: Matrix
-    """Vectors of the images: (n_images, d), float32, dense or CSR."""
+    model: str  # fingerprint of the model that described the images
+    metric: str  # one of `METRICS`
+    query_map: Arrays  # as of `IndexForm`
+    files: list[File]  # every file of the folder
+    rows: Matrix  # vectors of the images: (n_images, d), float32, dense or CSR
 
     @property
     def images(self) -> list[File]:

@@ -125,10 +125,11 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
     from lookalike.core.files import check_regular
 
     target = Path(os.path.realpath(output))
-    for given in inputs:
-        if given is not None and os.path.isdir(given) and Path(os.path.realpath(given)) in target.parents:
+    for given in (path for path in inputs if path is not None):
+        if os.path.isdir(given) and Path(os.path.realpath(given)) in target.parents:
             raise LookalikeError(f"{output} would lie in the folder {given}: name another place")
-        if given is not None and _is_same(target, given):
+        is_there = os.path.exists(target) and os.path.exists(given)
+        if os.path.samefile(target, given) if is_there else str(target) == os.path.realpath(given):
             raise LookalikeError(f"{output} would be written over {given}: name another file to write")
     new_folders = [folder for folder in target.parents if not os.path.exists(folder)]  # False where it may not look
     try:
@@ -153,14 +154,6 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
         for folder in new_folders:
             with suppress(OSError):
                 folder.rmdir()
-
-
-def _is_same(output: Path, given: Path) -> bool:
-    """Return whether an output is an input under any name."""
-    try:
-        return output.samefile(given)
-    except OSError:  # one of them is not there (yet)
-        return str(output) == os.path.realpath(given)
 
 
 def print_json(value: object) -> None:
@@ -196,16 +189,13 @@ class StageReport:
     """Progress on standard error: a bar where somebody watches, a line every so many seconds of long work elsewhere."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self._quiet = quiet
-        self._what = ""
-        self._report: Progress | None = None
+        self._quiet, self._what = quiet, ""
+        self._report: Progress = lambda done, total: None
         self._close: Callable[[], object] = lambda: None
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Tell how far a step is."""
-        if self._quiet:
-            return
-        if self._report is None or what != self._what:
+        if not self._quiet and what != self._what:
             self.__exit__()
             self._what, self._report = what, self._begin(what)
         self._report(done, total)

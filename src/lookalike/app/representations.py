@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,10 +37,8 @@ MAX_LEARNING_IMAGES = 1000
 """Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
 _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
-_LARGEST_LEARNED = 64 * 2**20  # bytes; 10,000 words of visterms take 3 MB
 VERSIONS = [__version__, cv2.__version__, PIL.__version__]
 """Of what makes descriptions: another one may make others, so each has its own in the cache."""
-_SHA256, _MARGIN = 32, 4096  # bytes of an image's name in the cache, and of what stands around an entry's arrays
 
 
 def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:
@@ -100,10 +97,9 @@ class CachedDescriber:
     def _learn_or_find(self, files: Files, seed: int, work: Workers) -> None:
         """Learn from images, unless the cache has what was learned from them."""
         key = f"codebook-{hashlib.sha256(self._made_by(seed, files[1])).hexdigest()[:24]}"
-        for arrays in work.cache.read(key, _LARGEST_LEARNED):
-            with suppress(KeyError, ValueError):
-                self.describer.restore(arrays)
-                return
+        for arrays in work.cache.read(key):
+            self.describer.restore(arrays)
+            return
         self.describer.fit_files(*files, seed, work.jobs, work.progress)
         if self.describer.needs_fit:
             work.cache.write(key, "learned", self.describer.arrays())
@@ -145,13 +141,9 @@ class CachedDescriber:
     def _read_cached(self, cache: Cache, key: str) -> tuple[list[str], list[Vectors]]:
         """Read the sha256 of images whose vectors are kept under a key, and these, entry by entry."""
         known, parts = list[str](), list[Vectors]()
-        n_dimensions, is_sparse = self.describer.n_dimensions, self.describer.system == VISTERMS
-        expected = {"sha256": (_SHA256,), "vectors": (n_dimensions,)}
-        for arrays in cache.read(key, _TOGETHER * (4 * n_dimensions + _SHA256) + _MARGIN):
-            shapes = {name: array.shape[1:] for name, array in arrays.items()}
-            if shapes == expected and len(arrays["sha256"]) == len(arrays["vectors"]):
-                known += [name.tobytes().hex() for name in arrays["sha256"]]
-                parts.append(_sparse(arrays["vectors"]) if is_sparse else arrays["vectors"])
+        for arrays in cache.read(key):
+            known += [name.tobytes().hex() for name in arrays["sha256"]]
+            parts.append(_sparse(arrays["vectors"]) if self.describer.system == VISTERMS else arrays["vectors"])
         return known, parts
 
     @staticmethod

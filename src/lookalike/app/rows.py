@@ -44,31 +44,19 @@ _NO_IDS = ", where ids are row numbers from 0"
 class Rows:
     """Rows of one source: a folder of images, a file of vectors, or arrays."""
 
-    source: str
-    """What sentences call it."""
-    ids: Texts
-    """A name of each row, no two the same: the path of an image, the id of a vector or its row number."""
-    X: Matrix | None = None
-    """Vectors, a dense array or CSR of float32 or float64, shape (n, d); None for images."""
-    labels: Texts | None = None
-    """Class of each row, "" where it has none; None where there are no labels."""
-    triplets: Ints | None = None
-    """Row numbers (query, positive, negative), shape (n_triplets, 3), where there are triplets."""
+    source: str  # what sentences call it
+    ids: Texts  # a name of each row, no two the same: the path of an image, the id of a vector or its row number
+    X: Matrix | None = None  # vectors, a dense array or CSR of float32 or float64, (n, d); None for images
+    labels: Texts | None = None  # class of each row, "" where it has none; None where there are no labels
+    triplets: Ints | None = None  # row numbers (query, positive, negative), where there are triplets
     left_out: Reasons = field(default_factory=list)
-    """What cannot be used."""
-    triplets_left_out: Mapping[str, int] = field(default_factory=dict)
-    """How many triplets cannot be used, by reason."""
-    root: Path | None = None
-    """Folder that paths of images start from; None for vectors."""
-    sha256: Texts | None = None
-    """Of each file, and in `sizes` the width and height of its image, shape (n, 2)."""
-    sizes: Ints | None = None
-    origin: str = ""
-    """Where ids and labels of vectors come from."""
-    columns: tuple[str, ...] = ()
-    """Names of the dimensions, where a table has a column for each."""
-    numbered: bool = False
-    """Whether ids are row numbers, which say nothing of what a row is."""
+    triplets_left_out: Mapping[str, int] = field(default_factory=dict)  # how many cannot be used, by reason
+    root: Path | None = None  # folder that paths of images start from; None for vectors
+    sha256: Texts | None = None  # of each file of an image
+    sizes: Ints | None = None  # width and height of each image
+    origin: str = ""  # where ids and labels of vectors come from
+    columns: tuple[str, ...] = ()  # names of the dimensions, where a table has a column for each
+    numbered: bool = False  # whether ids are row numbers, which say nothing of what a row is
 
     def __len__(self) -> int:
         return len(self.ids)

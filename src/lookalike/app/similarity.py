@@ -59,6 +59,11 @@ _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model fil
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow")
 
 
+Source = PathLike | Rows
+OwnLabels = Table | ArrayLike | None
+OwnTriplets = Table | None
+
+
 class Columns(TypedDict, total=False):
     """Columns of a file of vectors; ``id`` and ``label`` by default."""
 
@@ -171,11 +176,7 @@ class Similarity:
         return learner
 
     def read(
-        self,
-        source: PathLike | Rows,
-        labels: Table | ArrayLike | None = None,
-        triplets: Table | None = None,
-        **columns: Unpack[Columns],
+        self, source: Source, labels: OwnLabels = None, triplets: OwnTriplets = None, **columns: Unpack[Columns]
     ) -> Rows:
         """Read the rows of a source with their labels or triplets, to learn from them or to evaluate them.
 
@@ -213,7 +214,7 @@ class Similarity:
             progress = partial(self.progress, "reading images")
             return sources.read_images(source, labels, triplets, n_threads=self.jobs, progress=progress)
 
-    def read_gallery(self, gallery: PathLike | Rows, **columns: Unpack[Columns]) -> Rows:
+    def read_gallery(self, gallery: Source, **columns: Unpack[Columns]) -> Rows:
         """Read images at any depth of a folder, or a file of vectors, which need no labels."""
         if isinstance(gallery, Rows):
             return self._as_read(gallery, *columns.values())
@@ -232,11 +233,7 @@ class Similarity:
         return learning.checked_settings(name, self.parameters)
 
     def fit(
-        self,
-        source: PathLike | Rows,
-        labels: Table | ArrayLike | None = None,
-        triplets: Table | None = None,
-        **columns: Unpack[Columns],
+        self, source: Source, labels: OwnLabels = None, triplets: OwnTriplets = None, **columns: Unpack[Columns]
     ) -> Self:
         """Learn from a source of rows; the parameters are those of `read`.
 
@@ -321,8 +318,8 @@ class Similarity:
 
     def rank(
         self,
-        queries: PathLike | Sequence[PathLike] | Rows,
-        gallery: PathLike | Rows,
+        queries: Source | Sequence[PathLike],
+        gallery: Source,
         k: int = 10,
         *,
         learned: bool = True,
@@ -352,18 +349,18 @@ class Similarity:
             ``query``, ``rank`` (from 1), ``path`` (relative to the folder; of vectors, ``id``), ``score`` (larger is
             more alike), ``label`` (the folder in the gallery that the image lies in).
         """
-        return self.rank_both(queries, gallery, k, which=(learned,), **columns)[learned]
+        results = self.neighbours(queries, gallery, k, {"neighbours": learned}, **columns)
+        return pd.DataFrame([{"query": found["query"], **row} for found in results for row in found["neighbours"]])
 
-    def rank_both(
+    def neighbours(
         self,
-        queries: PathLike | Sequence[PathLike] | Rows,
-        gallery: PathLike | Rows,
-        k: int = 10,
-        *,
-        which: Sequence[bool] = (True, False),
+        queries: Source | Sequence[PathLike],
+        gallery: Source,
+        k: int,
+        which: Mapping[str, bool],
         **columns: Unpack[Columns],
-    ) -> dict[bool, pd.DataFrame]:
-        """Rank as `rank` does, after learning (True) and before it (False), reading the gallery once."""
+    ) -> list[dict[str, Any]]:
+        """Rank as `rank` does: each ``query`` and what it finds, by names that say whether after learning."""
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
@@ -373,20 +370,21 @@ class Similarity:
         found = self.read_gallery(gallery) if isinstance(gallery, Rows) else self.read_gallery(gallery, **columns)
         wanted = asked or self._query_vectors(queries, found, columns)
         self._leave_out(wanted.left_out + found.left_out)
-        raw = self._described(wanted, found)
-        ranked = {}
-        for learned in which:
-            (learner, rows), (_, others) = (
-                self._side(part, learned, own) for part, own in zip(raw, (wanted, found), strict=True)
-            )
-            ranked[learned] = evaluation.nearest(learner, (wanted, rows), (found, others), k)
-        return ranked
+        asking, asked_of = self._described(wanted, found)
+        results: list[dict[str, Any]] = [{"query": query} for query in wanted.ids.tolist()]
+        for name, learned in which.items():
+            learner, rows = self._side(asking, learned, wanted)
+            others = self._side(asked_of, learned, found)[1]
+            ranked = evaluation.nearest(learner, (wanted, rows), (found, others), k)
+            for result, rows in zip(results, ranked, strict=True):
+                result[name] = rows
+        return results
 
     def evaluate(
         self,
-        source: PathLike | Rows,
-        labels: Table | ArrayLike | None = None,
-        triplets: Table | None = None,
+        source: Source,
+        labels: OwnLabels = None,
+        triplets: OwnTriplets = None,
         *,
         ks: Sequence[int] = PRECISION_AT,
         everything: bool = False,
@@ -437,7 +435,7 @@ class Similarity:
         return table
 
     def evaluate_new_classes(
-        self, source: PathLike | Rows, labels: Table | ArrayLike | None = None, **columns: Unpack[Columns]
+        self, source: Source, labels: OwnLabels = None, **columns: Unpack[Columns]
     ) -> pd.DataFrame:
         """Compare as `evaluate` does, on classes that a learner of the same kind and settings has not learned from.
 
@@ -482,7 +480,7 @@ class Similarity:
         return table
 
     def vectors(
-        self, source: PathLike | Rows, *, learned: str | None = None, **columns: Unpack[Columns]
+        self, source: Source, *, learned: str | None = None, **columns: Unpack[Columns]
     ) -> tuple[Matrix, pd.DataFrame]:
         """Describe the images of a folder, or move and divide vectors, as they are before learning, or after it.
 
@@ -552,7 +550,7 @@ class Similarity:
                 stacklevel=3,
             )
 
-    def gallery_rows(self, source: PathLike | Rows, **columns: Unpack[Columns]) -> tuple[Rows, Matrix]:
+    def gallery_rows(self, source: Source, **columns: Unpack[Columns]) -> tuple[Rows, Matrix]:
         """Read a gallery, and return its rows as they are and as the learner takes them: (n, d)."""
         self._check_fitted()
         found = self.read_gallery(source, **columns)
@@ -813,7 +811,7 @@ class Similarity:
             warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=3)
         return asked
 
-    def _query_vectors(self, queries: Sequence[PathLike] | Rows, gallery: Rows, columns: Columns) -> Rows:
+    def _query_vectors(self, queries: Rows | Sequence[PathLike], gallery: Rows, columns: Columns) -> Rows:
         """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
         if isinstance(queries, Rows):
             return self._as_read(queries)

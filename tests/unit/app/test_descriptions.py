@@ -45,11 +45,9 @@ def test_rows_do_not_depend_on_jobs_or_on_the_cache(photos, tmp_path, name):
     assert np.array_equal(rows, fitted(Workers(3, cache)))
     assert np.array_equal(rows, fitted(Workers(1, cache), gone))
     kept = {path: path.read_bytes() for path in tmp_path.glob("*/*.kept")}
-    first, *_, last = kept
+    first, *_ = kept
     first.write_bytes(kept[first][:500])
-    for shape in ((2, 2), (3, rows.shape[1])):
-        cache.write(last.parent.name, last.stem, {"sha256": np.zeros((2, 32), np.uint8), "vectors": np.ones(shape)})
-        assert np.array_equal(rows, fitted(Workers(2, cache)))
+    assert np.array_equal(rows, fitted(Workers(2, cache)))
     assert {path: path.read_bytes() for path in kept} == kept  # what was damaged is made again
     with pytest.warns(UserWarning, match="nothing is cached any more") as warned:
         assert np.array_equal(rows, fitted(Workers(cache=Cache(paths[0]))))
@@ -103,7 +101,7 @@ def test_a_vector_belongs_to_the_bytes_that_were_described(
         USES[use](model, photos)
     USES[use](model, photos)
     for group in os.listdir(tmp_path / "cache"):
-        for arrays in Cache(tmp_path / "cache").read(group, 10**7):
+        for arrays in Cache(tmp_path / "cache").read(group):
             if "vectors" in arrays:
                 described |= {
                     bytes(key).hex(): row for key, row in zip(arrays["sha256"], arrays["vectors"], strict=True)

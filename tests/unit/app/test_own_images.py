@@ -14,7 +14,6 @@ from PIL import Image
 
 import lookalike
 from lookalike import ImageSimilarity
-from lookalike.app.commands import rankings
 from lookalike.app.page import label_in, write_page
 from lookalike.core.errors import LookalikeError
 from lookalike.data.visterm_folder import read_visterm_folder
@@ -217,7 +216,8 @@ def test_features_publish_counts_that_the_category_study_reads(here, result, cal
 def test_a_page_escapes_names_and_marks_folders(here, fitted):
     odd, photos = here / "photos" / "red" / "<b>3 & 4.png", here / "photos"
     shutil.copy(photos / "red" / "3.png", odd)
-    results = rankings(fitted.rank_both([odd, photos / "blue" / "1.png"], "photos", 4))
+    which = {"neighbours": True, "before_learning": False}
+    results = fitted.neighbours([odd, photos / "blue" / "1.png"], "photos", 4, which)
     write_page(results, "photos", "n.html", title="<i>", model=fitted)
     text = Path("n.html").read_text()
     assert all(part in text for part in ("&lt;b&gt;3 &amp; 4.png", "<title>&lt;i&gt;</title>", "✓ same folder"))
