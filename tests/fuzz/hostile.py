@@ -63,7 +63,7 @@ index m.lookalike photos --output g.lookalike --add photos/red/1.png --cache cac
 index m.lookalike photos --output g.lookalike --remove red/2.png --json
 export m.lookalike photos --to npy --cache cache
 export v.lookalike vectors.parquet --to faiss --index HNSW8 --output exported
-export v.lookalike vectors.npy --to parquet --rank 2 --labels ids.csv --json
+export v.lookalike vectors.npy --to npy --rank 2 --labels ids.csv --json
 """
 COMMANDS: dict[str, list[list[str]]] = {}
 for line in LINES.split("\n")[1:-1]:

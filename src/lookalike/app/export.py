@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Hashable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from lookalike.app.similarity import Similarity
 
 ABOUT, IDS, QUERY_MAP = "about.json", "ids.json", "query_map.npz"
-GALLERIES = {"faiss": "gallery.faiss", "npy": "gallery.npy", "parquet": "gallery.parquet"}
+GALLERIES = {"faiss": "gallery.faiss", "npy": "gallery.npy"}
 """What a gallery can be written as, and the name of its file."""
-NAMES = (ABOUT, IDS, QUERY_MAP, *GALLERIES.values())
-"""Every file that an export writes."""
+NAMES = (ABOUT, IDS, QUERY_MAP, *GALLERIES.values(), "gallery.parquet")
+"""Every file that an export writes, or that one of lookalike 1.1 wrote."""
 CHECKED, FIRST = 200, 10
 """Rows of the gallery that ask it, and how many neighbours of each are compared with those of exact ranking."""
 MOST_JUDGED = 2_000
@@ -61,33 +60,10 @@ def export(
     index: str = "Flat",
     rank: int | None = None,
 ) -> About:
-    """Write a gallery for an engine into a folder, whole or not at all.
+    """Write a gallery for an engine into a folder, whole or not at all, and return what ``about.json`` says.
 
-    Parameters
-    ----------
-    model : Similarity
-        Fitted.
-    gallery : path-like or Rows
-        A folder of images, whose ids are their paths from it, or a file of vectors.
-    output : path-like
-        The folder. Its files are `NAMES`, of galleries one.
-    to : {"faiss", "npy", "parquet"}
-    index : str, default="Flat"
-        Of FAISS, as ``faiss.index_factory`` reads it: ``HNSW32``, ``IVF100,Flat``.
-    rank : int, optional
-        Dimensions to keep; by default all. Rows with labels, those that the model has not learned from if there are
-        such, tell what is lost: at most `MOST_JUDGED` of them.
-
-    Returns
-    -------
-    dict
-        As ``about.json`` has it: ``rows``, ``dimensions``, ``metric``, ``index``, ``same_neighbours`` (the share of
-        rank's first 10 that the gallery finds, for ``queries`` of its rows), and with a rank ``measures``, a row each.
-
-    Raises
-    ------
-    LookalikeError
-        Where the learner cannot be served, the index cannot be built, or the vectors do not fit into memory.
+    The folder has the files of `NAMES`, of galleries that of `to`. `index` is one of FAISS, and with a `rank` rows with
+    labels, those that the model has not learned from if there are such, tell what fewer dimensions lose.
     """
     form = IndexForm(model.learner_, rank)
     d = next(iter(form.query_map.values())).shape[-1]
@@ -116,7 +92,7 @@ def export(
             model.progress(f"building the index {index}", 1, 1)
         else:
             nearest = top_k(engine_scores(form.metric, queries, vectors), k)[0]
-            (write_array if to == "npy" else partial(_write_parquet, found))(vectors, file)
+            write_array(vectors, file)
         about: About = {
             "rows": len(vectors),
             "dimensions": vectors.shape[1],
@@ -129,8 +105,7 @@ def export(
             "measures": lost,
         }
         write_npz(query_map, folder / QUERY_MAP)
-        if to != "parquet":
-            write_json(found.ids.tolist(), folder / IDS)
+        write_json(found.ids.tolist(), folder / IDS)
         write_json(about, folder / ABOUT)
     return about
 
@@ -205,19 +180,6 @@ def _faiss_index(vectors: Floats, factory: str, metric: str) -> faiss.Index:
                 f"one of fewer cells: {reason}"
             ) from error
     return index
-
-
-def _write_parquet(found: Rows, vectors: Floats, file: Path) -> None:
-    """Write a table of ids, labels and vectors, these as lists of a fixed size."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = {"id": pa.array(found.ids.tolist(), pa.string())}
-    if found.labels is not None:
-        columns["label"] = pa.array(found.labels.tolist(), pa.string())
-    columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
-    with replacing(file) as part, part.open("wb") as stream:  # Arrow takes no name that is not UTF-8
-        pq.write_table(pa.table(columns), stream, compression="zstd")
 
 
 def _dense(rows: Matrix) -> Floats:

@@ -45,21 +45,10 @@ Reasons = list[tuple[str, str]]
 
 
 class IndexForm:
-    """A learned similarity as two maps of rows, which an engine then compares by a plain metric.
+    """A learned similarity as two maps of rows, which an engine then compares by a plain metric, one of `METRICS`.
 
-    Parameters
-    ----------
-    learner : SimilarityLearner
-        Fitted.
-    rank : int, optional
-        Dimensions to keep, those in which the similarity is largest; by default all.
-
-    Attributes
-    ----------
-    metric : str
-        One of `METRICS`.
-    query_map : dict of str to ndarray
-        ``matrix`` (d, r), which queries are multiplied by, or ``weights`` (d,) where a diagonal says it all.
+    With a rank, it has only so many dimensions, those in which the similarity is largest. ``query_map`` has ``matrix``
+    (d, r), which queries are multiplied by, or ``weights`` (d,) where a diagonal says it all.
     """
 
     def __init__(self, learner: SimilarityLearner, rank: int | None = None) -> None:
@@ -282,22 +271,8 @@ def update_gallery(
 ) -> tuple[SavedGallery, Counter[str]]:
     """Describe the images of a folder that a gallery does not have yet, and leave out those that are gone.
 
-    Parameters
-    ----------
-    model : Similarity
-    folder : Path
-    previous : SavedGallery, optional
-        Of the same model and folder: its vectors are kept where files are the same.
-    named : str
-        Fingerprint of the model.
-    added, removed : collection of str
-        Paths from the folder. Where there are any, no other file is looked at.
-
-    Returns
-    -------
-    SavedGallery
-    collections.Counter of str
-        How many images were ``added``, ``changed`` and ``removed``.
+    A `previous` gallery is of the same model and folder. Where files are `added` or `removed`, paths from the folder,
+    no other file is looked at. The counts say how many images were added, changed and removed.
     """
     import pandas as pd
 

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 SIMILARITY = Kind(SIMILARITY_NAME, 4, "make it again with lookalike fit")
 PARTS = ("reduction", "representation", "learner")
 """What the arrays of a file are of; their names begin with it."""
-HEADER = (
-    *("format", "format_version", "representation", "learner", "learned_from", "n_images", "n_held_out", "n_left_out"),
-    *("n_triplets", "n_triplets_held_out", "triplets_left_out", "why_triplets_left_out", "hold_out", "classes", "seed"),
-    *("seconds", "made_by"),
-)
-"""What a model file says of itself, but for the list of its rows and what its learner keeps."""
+LISTS = ("images", "left_out", "columns", "fitted")
+"""What a model file lists at length: its rows, those that were left out, names of dimensions, and what is fitted."""
 
 
 def write_similarity(
@@ -77,5 +73,4 @@ def fingerprint(about: About, arrays: Mapping[str, Arrays]) -> str:
 def read_about(path: PathLike) -> About:
     """Read what a model file says of itself, and none of its arrays."""
     about = model_file.read_about(path, SIMILARITY)
-    with fits_together(path, SIMILARITY):
-        return {name: about[name] for name in HEADER}
+    return {name: value for name, value in about.items() if name not in LISTS}

@@ -28,12 +28,11 @@ _EXPORT_EXAMPLES = """\
 examples:
   lookalike export photos.lookalike photos --to faiss
   lookalike export photos.lookalike photos --to faiss --index HNSW32
-  lookalike export photos.lookalike photos --to parquet --rank 64 --output vectors
+  lookalike export photos.lookalike photos --to npy --rank 64 --output vectors
 
-The output is a folder. gallery.faiss, gallery.npy or gallery.parquet holds the gallery's
-vectors, ids.json the image of each row, query_map.npz what queries are multiplied by, and
-about.json the metric. The page "Serve it" of the documentation asks FAISS, hnswlib, pgvector
-and Qdrant with them."""
+The output is a folder. gallery.faiss or gallery.npy holds the gallery's vectors, ids.json the
+image of each row, query_map.npz what queries are multiplied by, and about.json the metric. The
+page "Serve it" of the documentation asks FAISS, hnswlib, pgvector and Qdrant with them."""
 FilesOption = Annotated[list[Path] | None, Option(metavar="FILE", help="an image of the folder; may be repeated")]
 
 
@@ -118,7 +117,7 @@ def export(
     gallery: Annotated[
         Path, Argument(metavar="GALLERY", help="a folder of images, at any depth, or a file of vectors")
     ],
-    to: Annotated[Literal["faiss", "npy", "parquet"], Option(help="what the vectors are written as")] = "faiss",
+    to: Annotated[Literal["faiss", "npy"], Option(help="what the vectors are written as")] = "faiss",
     output: Annotated[
         Path | None, Option(metavar="FOLDER", help="the folder to write (default: GALLERY-faiss and so on, here)")
     ] = None,
@@ -169,10 +168,9 @@ def export(
         noun = "vector" if of_vectors else "image"
         share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"
         metric = about["metric"].replace("_", " ")
-        others = [QUERY_MAP] if to == "parquet" else [IDS, QUERY_MAP]
         lines = [
             f"{output}: {options.counted(about['rows'], noun)} x {about['dimensions']:,} dimensions, by {metric}",
-            f"{GALLERIES[to]}, {', '.join(others)}, {ABOUT}; {share} are those of lookalike rank",
+            f"{GALLERIES[to]}, {IDS}, {QUERY_MAP}, {ABOUT}; {share} are those of lookalike rank",
         ]
         lost = measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []
         options.tell([*lines, *options.left_out_lines(similarity.left_out_, "id" if of_vectors else "file"), *lost])

@@ -440,7 +440,8 @@ class Similarity:
         """Compare as `evaluate` does, on classes that a learner of the same kind and settings has not learned from.
 
         A quarter of the classes is drawn by `random_state`, at least two. The learner is fitted to all rows of the
-        other classes, those that the model has learned from too, which takes about as long as `fit`.
+        other classes, those that the model has learned from too, which takes about as long as `fit`. A model of
+        triplets, or fewer than four classes of two rows, are a `LookalikeError`.
 
         Parameters
         ----------
@@ -450,13 +451,8 @@ class Similarity:
         Returns
         -------
         DataFrame
-            As `evaluate` returns it, of mean average precision. Its ``attrs`` have the ``gains``, the ``classes`` that
-            were drawn, how many rows of them were ``evaluated``, and how many rows were ``learned_from``.
-
-        Raises
-        ------
-        LookalikeError
-            Where the model learned from triplets, or fewer than four classes have two rows.
+            As of `evaluate`, of mean average precision. Its ``attrs`` have the ``gains``, the ``classes`` that were
+            drawn, how many rows of them were ``evaluated``, and how many rows were ``learned_from``.
         """
         learner = self.learner_
         found = self.read(source, labels, **columns).related()
@@ -566,25 +562,10 @@ class Similarity:
         return np.isin(rows.contents, self.rows_.loc[self.rows_["role"] == TRAIN, "content"].to_numpy(str))
 
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
-        """Count the visterms of the images of a folder, as the category study learns from them.
+        """Count the visterms of the images of a folder, as the category study learns from them: int32, a row an image.
 
-        Parameters
-        ----------
-        folder : path-like
-            With images at any depth.
-        pool : float, default=0.25
-            Share of each label's images that palette and codebook are learned from.
-
-        Returns
-        -------
-        counts : csr_array of shape (n, n_words), int32
-        images : DataFrame
-            As of `vectors`, and ``in_pool``: whether the codebook was learned from an image.
-
-        Raises
-        ------
-        LookalikeError
-            If the representation is not of visterms.
+        The table is that of `vectors` and ``in_pool``: whether palette and codebook were learned from an image. A share
+        `pool` of each label's images serves that.
         """
         opened = self._open_model() if str(self.representation).endswith(SUFFIX) else None
         described = self._make_representation() if opened is None else opened.representation_

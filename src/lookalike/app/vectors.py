@@ -72,28 +72,11 @@ def read_vectors(
     labels: Table | ArrayLike | None = None,
     triplets: Table | None = None,
 ) -> Rows:
-    """Read a file of vectors, a row each, with its ids and labels.
+    """Read a file of vectors, a row each, with its ids and labels; what cannot be used is a `LookalikeError`.
 
-    Parameters
-    ----------
-    path : path-like
-        ``.npy``, a dense array; ``.npz``, a matrix as `scipy.sparse.save_npz` writes it; ``.parquet``, with a column of
-        lists or one column a dimension; ``.csv``, with a header and one column a dimension.
-    id_column : str, optional
-        Column of ids; by default ``id``, the index of a table that pandas wrote, or else row numbers from 0.
-    label_column : str, optional
-        Column of labels; ``label`` by default, if there is one.
-    labels, triplets
-        As of `make_rows`, in place of labels in the file.
-
-    Returns
-    -------
-    Rows
-
-    Raises
-    ------
-    LookalikeError
-        If the file is of another kind or shape, or holds NaN, an empty cell, or an id twice.
+    ``.npy`` is a dense array, ``.npz`` a matrix as `scipy.sparse.save_npz` writes it; ``.parquet`` and ``.csv`` have
+    one column a dimension, the first also a column of lists. Ids are in the column ``id`` by default, in the index of
+    a table that pandas wrote, or else row numbers from 0. Labels are in ``label``, or as `make_rows` takes them.
     """
     file, named = Path(path), os.fspath(path)
     suffix = file.suffix.lower()
