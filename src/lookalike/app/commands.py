@@ -25,60 +25,6 @@ if TYPE_CHECKING:
     from lookalike.app.similarity import Similarity
     from lookalike.core.model_file import About
 
-_FIT_EXAMPLES = """\
-examples:
-  lookalike fit photos --output photos.lookalike --hold-out 0.25
-  lookalike fit photos --labels labels.csv --output photos.lookalike
-  lookalike fit photos --triplets judged.csv --output photos.lookalike
-  lookalike fit photos --learner OASIS --set aggressiveness=0.03 --set n_steps=50000
-  lookalike fit photos --representation hog --learner LMNN
-  lookalike fit vectors.parquet --id-column sku --label-column kind --hold-out 0.25
-  lookalike fit vectors.npy --triplets judged.csv --output judged.lookalike
-
-labels.csv has the columns path (of vectors: id) and label. judged.csv has query, positive
-and negative: the first image or id is more similar to the second than to the third.
-Vectors: .npy, a row each; .npz, as scipy.sparse.save_npz writes it; .parquet, with a column
-of lists or one column a dimension; .csv, with a header and one column a dimension.
-Representations of images: visterms (visual words for edges and colours, as in the papers),
-wavelet, color, sift-like, fisher, hog, texton, or a .lookalike file, to use its codebook."""
-_RANK_EXAMPLES = """\
-examples:
-  lookalike rank photos.lookalike new.jpg --gallery photos -k 5
-  lookalike rank photos.lookalike *.jpg --gallery photos --html neighbours.html --compare
-  lookalike rank photos.lookalike new.jpg --gallery photos.gallery.lookalike
-  lookalike rank vectors.lookalike id-17 id-20 --gallery vectors.parquet
-  lookalike rank vectors.lookalike queries.npy --gallery vectors.npy --json
-
---html writes one page with the images inside. It needs no network. --compare adds the
-neighbours without learning, by Euclidean distance. The third gallery is a file, from
-`lookalike index`: its images are not described again."""
-_EVALUATE_EXAMPLES = """\
-examples:
-  lookalike evaluate photos.lookalike photos
-  lookalike evaluate photos.lookalike photos --labels labels.csv -k 1,10,50
-  lookalike evaluate photos.lookalike photos --triplets judged.csv --json
-  lookalike evaluate vectors.lookalike vectors.npy --labels labels.npy
-
-Each image or vector is a query, and all others are ranked for it. Those of its class are
-right. In a triplet, the positive should be more similar to the query than the negative.
-Triplets whose query the model learned from are left out. Intervals: 95%, over queries."""
-_FEATURES_EXAMPLES = """\
-examples:
-  lookalike features photos --output vectors.npz
-  lookalike features photos --output hog.npy --representation hog --paths hog.parquet
-  lookalike features photos --output vectors.npz --representation photos.lookalike
-  lookalike features photos --output learned.npy --representation photos.lookalike --learned gallery
-  lookalike features photos --output counts --words 1000
-
-.npz is a sparse matrix of SciPy (scipy.sparse.load_npz), for visterms only. .npy is an
-array of NumPy. Columns of the table: path, label, sha256, width, height. The codebook is
-learned from these images, or taken from a model if one is named. A name without a suffix
-is a folder of visterm counts. It can replace the images: the category study reads it as a
-data set of kind visterms."""
-_INFO_EXAMPLES = """\
-examples:
-  lookalike info photos.lookalike
-  lookalike info photos.lookalike --json"""
 
 _FEW = 12  # classes that are named in a line
 _WORD = re.compile(r"[\w.-]+")
@@ -129,7 +75,7 @@ def opened(
         yield Similarity.load(model, jobs=jobs, cache=kept, progress=progress), progress
 
 
-@options.command("fit", _FIT_EXAMPLES)
+@options.command("fit")
 def fit(
     source: options.Source,
     output: Annotated[
@@ -331,7 +277,7 @@ def _learned(about: About) -> str:
     return f"{learner['name']} learned from {source}{steps}{held_out}; {how}"
 
 
-@options.command("rank", _RANK_EXAMPLES)
+@options.command("rank")
 def rank(
     model: Model,
     queries: Annotated[
@@ -428,7 +374,7 @@ def _name(row: Mapping[str, Any]) -> str:
     return short_name(row["path"]) if "path" in row else f"{short_name(row['id'])}  {row['label']}".strip()
 
 
-@options.command("evaluate", _EVALUATE_EXAMPLES)
+@options.command("evaluate")
 def evaluate(
     model: Model,
     source: options.Source,
@@ -543,7 +489,7 @@ def _value_and_interval(measure: Mapping[Hashable, float], form: str) -> str:
     return f"{measure['value']:{form}} [{measure['low']:{form}}, {measure['high']:{form}}]"
 
 
-@options.command("features", _FEATURES_EXAMPLES)
+@options.command("features")
 def features(
     source: options.Source,
     output: Annotated[Path, Option(metavar="FILE", help="vectors to write (.npz or .npy), or a folder of counts")],
@@ -663,7 +609,7 @@ def _check_default(table: Path, columns: Sequence[str]) -> None:
         )
 
 
-@options.command("info", _INFO_EXAMPLES)
+@options.command("info")
 def info(model: Model, as_json: options.AsJson = False) -> None:
     """Print what a model file holds.
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -76,9 +77,17 @@ AsJson = Annotated[bool, Option("--json", help="print the result as one JSON obj
 Quiet = Annotated[bool, Option("--quiet", help="print no progress and no summary")]
 
 
-def command(name: str, examples: str) -> Callable[[Command], Command]:
+@cache
+def _examples() -> dict[str, str]:
+    """Return the examples of each command, from ``examples.txt``."""
+    text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
+    parts = (part.partition("\n") for part in text.removeprefix("## ").split("\n## "))
+    return {name: examples.strip() for name, _, examples in parts}
+
+
+def command(name: str) -> Callable[[Command], Command]:
     """Add a command: its docstring is its help, with examples and the exit status below its options."""
-    paragraphs = [*examples.strip().split("\n\n"), STATUS]
+    paragraphs = [*_examples()[name].split("\n\n"), STATUS]
     # the mark keeps the lines of a paragraph as they are
     epilog = "\n\n".join(f"\b\n{paragraph}" for paragraph in paragraphs)
     return app.command(name, epilog=epilog)

@@ -19,37 +19,12 @@ if TYPE_CHECKING:
 
     from lookalike.data.rated_triplets import RatedTriplets
 
-_RATE_EXAMPLES = """\
-examples:
-  lookalike rate results/demo/ratings/plan.csv --images results/demo/images/* --output page.html
-  lookalike rate plan.csv --neighbours neighbours.csv --images photos --output page.html
-
---neighbours draws PLAN.csv first. FILE.csv has the columns query_path, path and rank (1 is
-the nearest), with paths relative to the folder of images. Unrelated images are drawn from
-the images in the file, except those listed for the query. If more than ten images are
-related to a query, list them all."""
-_RATINGS_EXAMPLES = """\
-example:
-  lookalike ratings plan.csv ada.csv ben.csv --output all.csv"""
-_TRIPLETS_EXAMPLES = """\
-examples:
-  lookalike evaluate-triplets data/triplets --features hog,fisher
-  lookalike evaluate-triplets data/triplets --model network.lookalike --output table.csv
-  lookalike evaluate-triplets data/triplets --vectors mine.parquet --features color
-  lookalike evaluate-triplets data/triplets --features all --codebook-images photos --json
-
-DIR holds CSV files with the columns Image1, Image1_Path, Image2, Image2_Path, Similarity
-(1 or -1) and Text Query: two rows a triplet, Image1 is the query. Optional: pool/<text
-query>/ with the images to rank, and training/<category>/ with images to learn codebooks
-from. Without a pool, score@K ranks the triplets' own images, and cannot be compared with
-scores of other pools. Features: wavelet, color, sift-like, fisher, hog,
-spmk-texton-1024-max, or all. Vectors of yours have the images' paths in DIR as ids."""
 
 Plan = Annotated[Path, Argument(metavar="PLAN.csv", help="the plan: which images are shown where")]
 Table = Annotated[Path | None, Option(metavar="TABLE", help="also write the table (.csv or .parquet)")]
 
 
-@options.command("rate", _RATE_EXAMPLES)
+@options.command("rate")
 def rate(
     plan: Plan,
     images: Annotated[Path, Option(metavar="FOLDER", help="folder that the paths of the plan start from")],
@@ -100,7 +75,7 @@ def rate(
         options.tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
 
 
-@options.command("ratings", _RATINGS_EXAMPLES)
+@options.command("ratings")
 def ratings(
     plan: Plan,
     files: Annotated[list[Path], Argument(metavar="RATINGS.csv...", help="files that raters exported")],
@@ -135,7 +110,7 @@ def _names(text: str | None) -> str | None:
     return text
 
 
-@options.command("evaluate-triplets", _TRIPLETS_EXAMPLES)
+@options.command("evaluate-triplets")
 def evaluate_triplets(
     folder: Annotated[Path, Argument(metavar="DIR", help="folder of rated triplets")],
     features: Annotated[

@@ -15,28 +15,10 @@ from lookalike.app import options
 from lookalike.app.commands import Model, facts, measure_lines, opened, taken
 from lookalike.core.errors import LookalikeError
 
-_INDEX_EXAMPLES = """\
-examples:
-  lookalike index photos.lookalike photos
-  lookalike rank photos.lookalike new.jpg --gallery photos.gallery.lookalike
-  lookalike index photos.lookalike photos --add photos/new.jpg --remove photos/old.jpg
-
-Called again, it describes what is new or changed in the folder, and forgets what is gone. With
---add or --remove, only these files are looked at. A file that was removed by name stays out
-until it is added by name."""
-_EXPORT_EXAMPLES = """\
-examples:
-  lookalike export photos.lookalike photos --to faiss
-  lookalike export photos.lookalike photos --to faiss --index HNSW32
-  lookalike export photos.lookalike photos --to npy --rank 64 --output vectors
-
-The output is a folder. gallery.faiss or gallery.npy holds the gallery's vectors, ids.json the
-image of each row, query_map.npz what queries are multiplied by, and about.json the metric. The
-page "Serve it" of the documentation asks FAISS, hnswlib, pgvector and Qdrant with them."""
 FilesOption = Annotated[list[Path] | None, Option(metavar="FILE", help="an image of the folder; may be repeated")]
 
 
-@options.command("index", _INDEX_EXAMPLES)
+@options.command("index")
 def index(
     model: Model,
     folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
@@ -111,7 +93,7 @@ def _path_in(folder: Path, file: Path, known: Collection[str]) -> str:
     raise LookalikeError(f"{file} does not lie in {folder}: name files of this folder")
 
 
-@options.command("export", _EXPORT_EXAMPLES)
+@options.command("export")
 def export(
     model: Model,
     gallery: Annotated[

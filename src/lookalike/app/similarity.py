@@ -56,10 +56,12 @@ MOST_COMPARED = 2_000
 """Held-out rows that tell at the end of a fit whether learning has made ranking worse."""
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
+_OF_FIT = ("n_triplets", "n_triplets_held_out", "why_triplets_left_out", "hold_out", "seed", "seconds", "made_by")
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow")
 
 
 Source = PathLike | Rows
+Queries = Source | Sequence[PathLike]
 OwnLabels = Table | ArrayLike | None
 OwnTriplets = Table | None
 
@@ -161,12 +163,7 @@ class Similarity:
         self.representation_: CachedDescriber | None = None
         self.columns_: tuple[str, ...] = ()
         self.seconds_: dict[str, float] = {}
-        self.triplets_left_out_: dict[str, int] = {}
-        self.n_triplets_ = self.n_triplets_held_out_ = 0
-        self.provenance_: dict[str, str] = {}
         self._cache = Cache(None if cache is None else Path(cache))
-        self._fit_seconds: dict[str, float] = {}
-        self._fit_left_out: Reasons = []
 
     @property
     def learner_(self) -> SimilarityLearner:
@@ -250,15 +247,13 @@ class Similarity:
         train_rows = np.flatnonzero(roles == TRAIN)
         learned_from = found.take(train_rows)
         rows = self._fit_steps(learned_from)
-        kept = None
-        self.n_triplets_ = self.n_triplets_held_out_ = 0
-        self.triplets_left_out_ = dict(found.triplets_left_out)
+        kept, n_held_out, left_out = None, 0, dict(found.triplets_left_out)
         if found.triplets is not None:
             held_out = roles[found.triplets] == HELD_OUT
             kept = np.searchsorted(train_rows, found.triplets[~held_out.any(axis=1)]).astype(np.int32)
-            self.n_triplets_, self.n_triplets_held_out_ = len(kept), int(held_out[:, 0].sum())
-            if mixed := len(found.triplets) - self.n_triplets_ - self.n_triplets_held_out_:
-                self.triplets_left_out_[MIXED.format(noun=found.noun)] = mixed
+            n_held_out = int(held_out[:, 0].sum())
+            if mixed := len(found.triplets) - len(kept) - n_held_out:
+                left_out[MIXED.format(noun=found.noun)] = mixed
         y = None if kept is not None else learned_from.labels
         name, settings = self._choose(settings, rows, y, kept)
         with self._timed("learning"):
@@ -266,12 +261,20 @@ class Similarity:
         labelled = "" if y is None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.columns_ = pd.DataFrame(facts), found.columns
-        self._leave_out(found.left_out)
-        self._fit_seconds, self._fit_left_out = dict(self.seconds_), found.left_out  # later calls have their own
-        self.provenance_ = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
+        seconds = {name: round(seconds, 3) for name, seconds in self.seconds_.items()}
+        made_by = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
+        of_fit = (0 if kept is None else len(kept), n_held_out, left_out, self.hold_out, int(self.random_state))
+        self._remember(found.left_out, dict(zip(_OF_FIT, (*of_fit, seconds, made_by), strict=True)))
         if found.root is None:
             self._compare_held_out(found, roles)
         return self
+
+    def _remember(self, left_out: Reasons, of_fit: dict[str, Any]) -> None:
+        """Keep what a fit found and how it was made, which later calls do not change."""
+        self._fit_left_out, self._of_fit = left_out, of_fit
+        self._leave_out(left_out)
+        self.n_triplets_, self.n_triplets_held_out_ = of_fit["n_triplets"], of_fit["n_triplets_held_out"]
+        self.triplets_left_out_ = of_fit["why_triplets_left_out"]
 
     def _fit_steps(self, rows: Rows) -> Matrix:
         """Learn what describes or scales rows and reduces them; return them as a learner takes them."""
@@ -317,13 +320,7 @@ class Similarity:
                 self.note(sentence)
 
     def rank(
-        self,
-        queries: Source | Sequence[PathLike],
-        gallery: Source,
-        k: int = 10,
-        *,
-        learned: bool = True,
-        **columns: Unpack[Columns],
+        self, queries: Queries, gallery: Source, k: int = 10, *, learned: bool = True, **columns: Unpack[Columns]
     ) -> pd.DataFrame:
         """Find the rows of a gallery that are most like each query.
 
@@ -353,12 +350,7 @@ class Similarity:
         return pd.DataFrame([{"query": found["query"], **row} for found in results for row in found["neighbours"]])
 
     def neighbours(
-        self,
-        queries: Source | Sequence[PathLike],
-        gallery: Source,
-        k: int,
-        which: Mapping[str, bool],
-        **columns: Unpack[Columns],
+        self, queries: Queries, gallery: Source, k: int, which: Mapping[str, bool], **columns: Unpack[Columns]
     ) -> list[dict[str, Any]]:
         """Rank as `rank` does: each ``query`` and what it finds, by names that say whether after learning."""
         self._check_fitted()
@@ -487,7 +479,8 @@ class Similarity:
         learned : {None, "queries", "gallery"}, default=None
             Return rows of an index, or what it is asked with, such that its inner products or distances
             (``learner_.metric_``) have the order of the learned similarity. Without, return them as they are before
-            learning. Where the metric is the inner product, the index holds a user's own vectors as they are.
+            learning. Where the metric is the inner product, the index holds a user's own vectors as they are. A
+            distance whose matrix is not positive semidefinite is a `LookalikeError`.
         id_column, label_column : str, optional
             As of `read`.
 
@@ -497,11 +490,6 @@ class Similarity:
             Of images before learning, float32 and of unit length.
         table : DataFrame
             ``path``, ``label``, ``sha256``, ``width``, ``height`` of images, or ``id`` and ``label`` of vectors.
-
-        Raises
-        ------
-        LookalikeError
-            With `learned`, if no vectors have the learned distance: its matrix is not positive semidefinite.
         """
         if not hasattr(self, "pipeline_") and str(self.representation).endswith(SUFFIX):
             opened = self._open_model()
@@ -586,13 +574,7 @@ class Similarity:
         return sp.csr_array(described.describe(found.files, self._work())), images.assign(in_pool=in_pool)
 
     def save(self, path: PathLike) -> None:
-        """Write the model file.
-
-        Parameters
-        ----------
-        path : path-like
-            Ends in ``.lookalike``.
-        """
+        """Write the model file, whose name ends in ``.lookalike``."""
         about = self.about()
         about["images"] = {name: self.rows_.iloc[:, place].tolist() for place, name in enumerate(_STORED)}
         about["left_out"] = _reasons_table(self._fit_left_out).to_dict(orient="list")
@@ -603,19 +585,7 @@ class Similarity:
 
     @classmethod
     def load(cls, path: PathLike, **how: Any) -> Similarity:
-        """Read a model file.
-
-        Parameters
-        ----------
-        path : path-like
-        **how
-            ``jobs``, ``cache`` and ``progress`` of the constructor.
-
-        Returns
-        -------
-        Similarity
-            An `ImageSimilarity` where it is one of images.
-        """
+        """Read a model file, one of images as an `ImageSimilarity`; `how` is `jobs`, `cache` and `progress`."""
         about, arrays, learner = read_similarity(path)
         with fits_together(path, SIMILARITY):
             described, own = about["representation"], arrays["representation"]
@@ -630,13 +600,9 @@ class Similarity:
                 model.pipeline_ = with_steps(arrays["reduction"], learner)
             stored = pd.DataFrame(about["images"])[_STORED].astype(str)
             model.rows_ = stored.set_axis(["id" if of_vectors else "path", "label", "content", "role"], axis=1)
-            left_out = about["left_out"]
-            model._fit_left_out = list(zip(left_out["path"], left_out["reason"], strict=True))
-            model._leave_out(model._fit_left_out)
-            model.columns_, model.triplets_left_out_ = tuple(about["columns"]), about["why_triplets_left_out"]
-            model.n_triplets_, model.n_triplets_held_out_ = about["n_triplets"], about["n_triplets_held_out"]
-            model.seconds_, model._fit_seconds = dict(about["seconds"]), dict(about["seconds"])
-            model.provenance_ = about["made_by"]
+            model.columns_, model.seconds_ = tuple(about["columns"]), dict(about["seconds"])
+            left_out = list(zip(about["left_out"]["path"], about["left_out"]["reason"], strict=True))
+            model._remember(left_out, {name: about[name] for name in _OF_FIT})
         return model
 
     def about(self) -> About:
@@ -664,15 +630,9 @@ class Similarity:
             "n_images": len(train),
             "n_held_out": len(self.rows_) - len(train),
             "n_left_out": len(self._fit_left_out),
-            "n_triplets": self.n_triplets_,
-            "n_triplets_held_out": self.n_triplets_held_out_,
             "triplets_left_out": sum(self.triplets_left_out_.values()),
-            "why_triplets_left_out": self.triplets_left_out_,
-            "hold_out": self.hold_out,
             "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
-            "seed": int(self.random_state),
-            "seconds": {name: round(seconds, 3) for name, seconds in self._fit_seconds.items()},
-            "made_by": self.provenance_,
+            **self._of_fit,
         }
 
     @property

@@ -182,7 +182,7 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     ids, labels, names, left_out = _sorted_columns(table.column_names, file, id_column, label_column, index)
     taken = table.select(names).to_pandas(ignore_metadata=True)
     found: dict[str, Any] = {"columns": names}
-    lists = [name for name in names if hasattr(_storage(table.schema.field(name).type), "value_type")]
+    lists = [name for name in names if hasattr(_storage(table.schema.field(name).type), "value_field")]
     if len(lists) > 1:
         raise LookalikeError(f"{file} has lists under {' and '.join(lists[:3])}: keep the column of vectors only")
     if lists:
