@@ -195,27 +195,28 @@ class Similarity:
         """
         if labels is not None and triplets is not None:
             raise LookalikeError("give labels or triplets, not both")
+        of_vectors = self._check_source(source, labels, triplets, *columns.values())
         if isinstance(source, Rows):
-            return self._as_read(source, labels, triplets, *columns.values())
+            return self._as_learned(source)
         self.seconds_ = {}
-        if self._is_of_vectors(source):
-            with self._timed("reading vectors"):
+        with self._timed("reading vectors" if of_vectors else "reading images"):
+            if of_vectors:
                 rows = read_vectors(source, labels=labels, triplets=triplets, **columns)
-            rows.check_related()
-            return self._as_learned(rows)
-        if any(name is not None for name in columns.values()):
-            raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
-        if self.representation_ is None:
-            self._make_representation()  # what cannot be is refused before images are read
-        with self._timed("reading images"):
+                rows.check_related()
+                return self._as_learned(rows)
+            if any(name is not None for name in columns.values()):
+                raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
+            if self.representation_ is None:
+                self._make_representation()  # what cannot be is refused before images are read
             progress = partial(self.progress, "reading images")
             return sources.read_images(source, labels, triplets, n_threads=self.jobs, progress=progress)
 
     def read_gallery(self, gallery: Source, **columns: Unpack[Columns]) -> Rows:
         """Read images at any depth of a folder, or a file of vectors, which need no labels."""
+        of_vectors = self._check_source(gallery, *columns.values())
         if isinstance(gallery, Rows):
-            return self._as_read(gallery, *columns.values())
-        if self._is_of_vectors(gallery):
+            return self._as_learned(gallery)
+        if of_vectors:
             return self._as_learned(read_vectors(gallery, **columns))
         return sources.read_gallery(gallery, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
 
@@ -257,7 +258,8 @@ class Similarity:
         y = None if kept is not None else learned_from.labels
         name, settings = self._choose(settings, rows, y, kept)
         with self._timed("learning"):
-            self._train(name, settings, rows, f"learning ({name})", y=y, triplets=kept)
+            learner = self._train(name, settings, rows, f"learning ({name})", y=y, triplets=kept)
+        self.pipeline_.set_params(learner=learner)
         labelled = "" if y is None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.columns_ = pd.DataFrame(facts), found.columns
@@ -300,12 +302,14 @@ class Similarity:
             self.note(sentence)
         return name, settings
 
-    def _train(self, name: str, settings: Mapping[str, object], X: Matrix, what: str, **related: Any) -> None:
-        """Train a learner as the end of the Pipeline."""
+    def _train(
+        self, name: str, settings: Mapping[str, object], X: Matrix, what: str, **related: Any
+    ) -> SimilarityLearner:
+        """Train a learner, and tell so."""
         self.progress(what, 0, 1)
         learner = learning.train(name, settings, X, seed=self.random_state, jobs=self.jobs, **related)
-        self.pipeline_.steps[-1] = ("learner", learner)
         self.progress(what, 1, 1)
+        return learner
 
     def _compare_held_out(self, found: Rows, roles: Texts) -> None:
         """Say where some of the held-out rows are ranked worse after learning than before."""
@@ -457,12 +461,9 @@ class Similarity:
             settings["early_stopping"] = can_hold_out(y)
         (raw,) = self._described(found)
         rows = self._side(raw, True, found)[1][~is_new]
-        try:
-            self._train(name, settings, rows, f"learning ({name}) without a quarter of the classes", y=y)
-            compared = self._compared(raw[is_new], found)
-        finally:
-            self.pipeline_.steps[-1] = ("learner", learner)
+        learner = self._train(name, settings, rows, f"learning ({name}) without a quarter of the classes", y=y)
         own = found.labels[is_new]
+        compared = self._compared(raw[is_new], found, learner)
         table = evaluation.compare_on_labels(compared, own, seed=self.random_state, noun=found.noun)
         table.attrs |= {"classes": np.unique(own).tolist(), "evaluated": len(own), "learned_from": len(y)}
         return table
@@ -663,24 +664,25 @@ class Similarity:
         if not hasattr(self, "rows_") and (not hasattr(self, "pipeline_") or self.pipeline_[-1] == "passthrough"):
             raise LookalikeError("nothing has been learned yet: call fit, or load a model")
 
-    def _is_of_vectors(self, source: PathLike) -> bool:
-        """Tell whether a source is a file of vectors; refuse what is of another kind than the model's."""
-        of_vectors = is_vectors(source)
-        self._check_kind(os.fspath(source), of_vectors)
-        return of_vectors
-
-    def _check_kind(self, source: str, of_vectors: bool) -> None:
-        """Refuse vectors where images are described, and images where vectors are meant."""
-        is_fitted = hasattr(self, "pipeline_")
+    def _check_source(self, source: Source, *given: object) -> bool:
+        """Tell whether rows are vectors; refuse a kind that is not the model's, and what is `given` for rows too late."""
+        of_vectors = source.root is None if isinstance(source, Rows) else is_vectors(source)
+        named = source.source if isinstance(source, Rows) else os.fspath(source)
+        if isinstance(source, Rows) and any(part is not None for part in given):
+            raise LookalikeError(
+                f"{named} is read already: give labels, triplets and names of columns to what reads it, such as "
+                "lookalike.app.rows.make_rows"
+            )
         if of_vectors and self.words is not None:
-            raise LookalikeError(f"--words is for images, and {source} holds vectors: leave it out")
+            raise LookalikeError(f"--words is for images, and {named} holds vectors: leave it out")
+        is_fitted = hasattr(self, "pipeline_")
         if (not is_fitted and self.representation is None) or of_vectors == self._of_vectors:
-            return
+            return of_vectors
         if of_vectors:
             how = self.representation_.describer.system if self.representation_ else self.representation
-            raise LookalikeError(f"{source} holds vectors, and images are described by {how}: name a folder of images")
+            raise LookalikeError(f"{named} holds vectors, and images are described by {how}: name a folder of images")
         size = f" of {self._n_dimensions:,} dimensions" if is_fitted else ""
-        raise LookalikeError(f"{source} is no file of vectors{size}: name one that ends in {FORMATS}")
+        raise LookalikeError(f"{named} is no file of vectors{size}: name one that ends in {FORMATS}")
 
     def _make_representation(self) -> CachedDescriber:
         """Return the representation of images asked for, which may have learned already."""
@@ -734,16 +736,6 @@ class Similarity:
         warnings.warn(sentence, stacklevel=2)
         return replace(rows, X=rows.X[:, [rows.columns.index(name) for name in learned]], columns=learned)
 
-    def _as_read(self, rows: Rows, *given: object) -> Rows:
-        """Return rows that a caller has read or made, as learned; refuse what could only be `given` before that."""
-        if any(part is not None for part in given):
-            raise LookalikeError(
-                f"{rows.source} is read already: give labels, triplets and names of columns to what reads it, such as "
-                "lookalike.app.rows.make_rows"
-            )
-        self._check_kind(rows.source, rows.root is None)
-        return self._as_learned(rows)
-
     def _query_images(self, queries: Sequence[PathLike]) -> Rows:
         """Read query images, of which some may be left out."""
         names = list(dict.fromkeys(os.fspath(query) for query in queries))
@@ -755,7 +747,7 @@ class Similarity:
     def _query_vectors(self, queries: Rows | Sequence[PathLike], gallery: Rows, columns: Columns) -> Rows:
         """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
         if isinstance(queries, Rows):
-            return self._as_read(queries)
+            return self.read_gallery(queries)
         names = list(dict.fromkeys(os.fspath(query) for query in queries))
         if len(names) == 1 and names[0] not in gallery.ids and is_vectors(names[0]):
             has_columns = Path(names[0]).suffix.lower() not in (".npy", ".npz")  # else, they are the gallery's
@@ -790,14 +782,14 @@ class Similarity:
             )
         return (self.learner_ if learned else Euclidean().fit(rows)), rows
 
-    def _compared(self, raw: Matrix, source: Rows) -> dict[str, Compared]:
+    def _compared(self, raw: Matrix, source: Rows, learner: SimilarityLearner | None = None) -> dict[str, Compared]:
         """Return what is compared on descriptions: what was learned, Euclidean distance, and cosine."""
-        learned, plain = (self._side(raw, is_learned, source) for is_learned in (True, False))
+        (own, rows), plain = (self._side(raw, is_learned, source) for is_learned in (True, False))
         # vectors as they are given, before they are centred
         unit = normalize(raw.astype(np.float64) if self._of_vectors else plain[1])
-        name = type(learned[0]).__name__
+        name = type(own).__name__
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
-        return {name: learned, baseline: plain, COSINE: (TFIDF().fit(unit), unit)}
+        return {name: (learner or own, rows), baseline: plain, COSINE: (TFIDF().fit(unit), unit)}
 
     def _leave_out(self, reasons: Reasons) -> None:
         """Keep what could not be used, and why."""
