@@ -665,7 +665,7 @@ class Similarity:
             raise LookalikeError("nothing has been learned yet: call fit, or load a model")
 
     def _check_source(self, source: Source, *given: object) -> bool:
-        """Tell whether rows are vectors; refuse a kind that is not the model's, and what is `given` for rows too late."""
+        """Tell whether rows are vectors; refuse what the model does not compare, and what is `given` too late."""
         of_vectors = source.root is None if isinstance(source, Rows) else is_vectors(source)
         named = source.source if isinstance(source, Rows) else os.fspath(source)
         if isinstance(source, Rows) and any(part is not None for part in given):

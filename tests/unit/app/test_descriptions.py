@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import threading
-from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from lookalike.app.sources import read_images
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.features.bag_of_visterms import BagOfVisterms
-from lookalike.features.describers import thread_pool
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.rankings import ordered
 
@@ -67,48 +64,38 @@ def remove(*paths):
 
 USES = {
     "fit": lambda model, photos: model.fit(photos),
-    "fit of what was read": lambda model, photos: model.fit(model.read(photos)),
-    "evaluate": lambda model, photos: model.evaluate(photos, everything=True),
+    "codebook": lambda model, photos: ImageSimilarity(words=20, cache=model._cache._folder, jobs=1).fit(photos),
     "rank": lambda model, photos: model.rank([photos / "red" / "5.png"], photos),
-    "vectors": lambda model, photos: model.vectors(photos),
-    "gallery": lambda model, photos: model.gallery_rows(photos),
     "index": lambda model, photos: update_gallery(model, photos, None, "of this model"),
-    "counts": lambda model, photos: ImageSimilarity.counts(model, photos),
 }
 
 
 @pytest.mark.parametrize(("change", "done"), [(swap, "changed"), (remove, "removed")])
 @pytest.mark.parametrize("use", USES)
-def test_a_vector_belongs_to_the_bytes_that_were_described(
-    photos, tmp_path, monkeypatch, few_pixels, use, change, done
-):
-    two = [photos / kind / "0.png" for kind in ("blue", "red")]
-    name = "visterms" if use == "counts" else "color"
-    words = 20 if use == "counts" else None
-    model = ImageSimilarity(name, words=words, jobs=1, parameters={"n_steps": 20}).fit(photos)
-    model._cache, work, described = Cache(tmp_path / "cache"), model._work, {}
-
-    def work_after_a_change():
-        monkeypatch.setattr(model, "_work", work)
-        change(*two)
-        return work()
-
-    monkeypatch.setattr(model, "_work", work_after_a_change)
+def test_a_vector_belongs_to_the_bytes_that_were_described(photos, tmp_path, monkeypatch, use, change, done):
+    ImageSimilarity("color", parameters={"n_steps": 20}).fit(photos).save(tmp_path / "m.lookalike")
+    model = ImageSimilarity.load(tmp_path / "m.lookalike", jobs=1, cache=tmp_path / "cache")
     contents = {hashlib.sha256(path.read_bytes()).hexdigest(): load_rgb(path) for path in photos.glob("*/*.png")}
-    with pytest.raises(
-        LookalikeError, match=rf"0\.png was {done} since it was first read: run the same command again$"
-    ):
-        USES[use](model, photos)
-    USES[use](model, photos)
-    for group in os.listdir(tmp_path / "cache"):
-        for arrays in Cache(tmp_path / "cache").read(group):
-            if "vectors" in arrays:
-                described |= {
-                    bytes(key).hex(): row for key, row in zip(arrays["sha256"], arrays["vectors"], strict=True)
-                }
+    with monkeypatch.context() as patch:
+
+        def work_after_a_change(self):
+            patch.undo()
+            change(photos / "blue" / "0.png", photos / "red" / "0.png")
+            return self._work()
+
+        patch.setattr(ImageSimilarity, "_work", work_after_a_change)
+        with pytest.raises(
+            LookalikeError, match=rf"0\.png was {done} since it was first read: run the same command ag"
+        ):
+            USES[use](model, photos)
+    used = USES[use](model, photos)  # and it goes on
+    describer = (used if use == "codebook" else model).representation_.describer
+    found = [arrays for group in os.listdir(tmp_path / "cache") for arrays in Cache(tmp_path / "cache").read(group)]
+    kept = [arrays for arrays in found if "vectors" in arrays]
+    described = [pair for it in kept for pair in zip(it["sha256"], it["vectors"], strict=True)]
     assert len(described) > 10
-    for sha256, vector in described.items():
-        assert np.array_equal(vector, model.representation_.describer.describe(contents[sha256]))
+    for sha256, vector in described:
+        assert np.array_equal(vector, describer.describe(contents[bytes(sha256).hex()]))
 
 
 def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_path):
@@ -203,17 +190,3 @@ def test_the_next_fit_takes_what_an_interrupted_one_has_made(photos, tmp_path, m
     model.vectors(photos)  # and nothing that this one has made is made again
     assert described == [("red", f"{image}.png") for image in range(rest)]  # of 24, in the order of their paths
     assert np.array_equal(model.learner_.W_, whole.learner_.W_)
-
-
-def test_an_interruption_waits_for_the_images_begun_and_no_other():
-    begun, go_on = [], threading.Event()
-
-    def work(number):
-        begun.append(number)
-        go_on.wait(10)
-
-    with suppress(KeyboardInterrupt), thread_pool(1) as pool:
-        pool.map(work, range(50))
-        threading.Timer(0.05, go_on.set).start()
-        raise KeyboardInterrupt
-    assert len(begun) <= 1

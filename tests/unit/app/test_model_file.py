@@ -1,5 +1,6 @@
 """Model files: the same bytes from the same seed, those of strangers, and damaged ones."""
 
+import json
 import pickle
 
 import numpy as np
@@ -9,8 +10,9 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 import lookalike
-from lookalike import ImageSimilarity
+from lookalike import ImageSimilarity, Similarity
 from lookalike.app.model_file import read_about
+from lookalike.app.rows import make_rows
 from lookalike.core import model_file as stored_model
 from lookalike.core.errors import LookalikeError
 
@@ -119,3 +121,17 @@ def test_a_text_that_no_header_holds_is_an_array_and_says_the_same(model_file, t
     monkeypatch.setattr(stored_model, "LARGEST_TEXT", 1000)
     with pytest.raises(LookalikeError, match="more than any model"):
         read_about(long)
+
+
+def test_a_model_of_vectors_that_the_release_before_wrote_ranks_as_it_did(tmp_path):
+    random = np.random.default_rng(0)
+    rows = make_rows(random.normal(size=(30, 4)) + np.repeat(np.eye(3, 4), 10, axis=0), labels=np.repeat([*"abc"], 10))
+    model = Similarity(parameters={"n_steps": 50}).fit(rows)
+    model.save(path := tmp_path / "old.lookalike")
+    about, arrays = parts(path)
+    about["representation"]["settings"] |= {"longest_side": 256, "side": 0}
+    path.write_bytes(save(arrays, {"lookalike": json.dumps(about)}))
+    with pytest.warns(UserWarning, match="has no checksum, because lookalike 1.1 wrote it"):
+        loaded = lookalike.load(path)
+    assert loaded.rank(["3"], rows, k=5).equals(model.rank(["3"], rows, k=5))
+    assert loaded.about() == model.about()

@@ -1,6 +1,8 @@
 """One contract of everything that turns an image into a vector, and the registry that names it."""
 
 import json
+import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -210,3 +212,17 @@ def test_luma_is_bt_601_in_whole_numbers():
     image = texture(5, 40, 30)
     red, green, blue = np.moveaxis(image.astype(np.int64), 2, 0)
     np.testing.assert_array_equal(luma(image), (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16)
+
+
+def test_an_interruption_waits_for_the_images_begun_and_no_other():
+    begun, go_on = [], threading.Event()
+
+    def work(number):
+        begun.append(number)
+        go_on.wait(10)
+
+    with suppress(KeyboardInterrupt), describers.thread_pool(1) as pool:
+        pool.map(work, range(50))
+        threading.Timer(0.05, go_on.set).start()
+        raise KeyboardInterrupt
+    assert len(begun) <= 1
