@@ -633,7 +633,7 @@ def test_rows_out_of_all_range_are_refused_by_a_fitted_learner(learner):
 def test_a_matrix_that_memory_cannot_hold_is_refused_before_it_is_made(learner, kind, monkeypatch):
     monkeypatch.setattr(base.os, "sysconf", lambda name: 30)
     too_large = r"24 x 24 numbers, which takes .* GB .*: use DiagonalOASIS, SOMLTG"
-    if hasattr(type(learner), "strengths_"):  # no matrix is made before somebody asks for it
+    if hasattr(type(learner), "dual_coef_"):  # no matrix is made before somebody asks for it
         model = clone(learner).set_params(solver="gram").fit(kind(X), Y)
         with pytest.raises(ValueError, match=too_large):
             getattr(model, model.matrix_name)

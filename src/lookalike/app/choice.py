@@ -9,7 +9,7 @@ import pandas as pd
 
 from lookalike.core.arrays import Array, Matrix
 from lookalike.learners.base import is_sparse
-from lookalike.learners.gram import LARGEST_BYTES, bytes_of_products
+from lookalike.learners.dual import LARGEST_BYTES, bytes_of_products
 from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
 
