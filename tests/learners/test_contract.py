@@ -14,7 +14,6 @@ from measures import mean_average_precision
 from model_files import parts
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -269,6 +268,25 @@ def test_transform_gives_the_similarity(learner):
         Z = sp.csr_array(model.transform(form(X))).toarray()
         plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
         np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
+
+
+@every
+def test_metric_learns_names_say_the_same(learner):
+    model, pairs = fitted(learner), np.stack([X[:9], X[9:18]], axis=1)
+    expected = np.diag(model.similarity(X[:9], X[9:18])).astype(np.float64)
+    np.testing.assert_allclose(
+        model.pair_score(pairs), expected, atol=tolerance(learner) * max(1.0, abs(expected).max())
+    )
+    with pytest.raises(ValueError, match=r"shape \(m, 2, d\)"):
+        model.pair_score(X)
+    if model.metric_ == "inner_product":
+        with pytest.raises(AttributeError, match="learns an inner product"):
+            model.get_metric()
+        return
+    M, distance = model.get_mahalanobis_matrix(), model.get_metric()
+    difference = X[0] - X[9]
+    assert distance(X[0], X[9], squared=True) == pytest.approx(max(difference @ M @ difference, 0))
+    assert distance(X[0], X[9]) ** 2 == pytest.approx(max(-expected[0], 0), rel=1e-4)
 
 
 def in_an_index(model, rows, rank=None):
