@@ -33,6 +33,8 @@ MUST = {
     "LEGO": (DISTANCE, RANK, SHORT),
     "RCA": (DISTANCE, EQUIVARIANT, {}),
     "MMC": (DISTANCE, EQUIVARIANT, {"max_iter": 200, "tol": 1e-6}),
+    "LDA": (DISTANCE, None, {}),
+    "LogisticRegression": (STEPS, None, {}),
     "TFIDF": (PRODUCT, None, {}),
     "SOMLTG": (STEPS, None, SHORT),
     "SOMLDA": (STEPS, None, SHORT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import numbers
 import os
@@ -149,6 +150,40 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def checked(self, *given: Matrix) -> tuple[Similarity, list[Matrix]]:
         """Return what compares rows that are checked already, and these rows, checked once: names of features too."""
         return Checked(self._compare), self._comparable(*given)
+
+    def blended(self, share: float) -> Self:
+        """Return a fitted copy whose matrix is (1 - share) I + share W (or M, or the diagonal w).
+
+        On classes that nothing was learned from, a little of W may rank better than W, and than no learning.
+
+        Parameters
+        ----------
+        share : float
+            0, which is no learning, to 1.
+
+        Raises
+        ------
+        ValueError
+            For a share out of its range.
+        TypeError
+            Of a learner that learns no matrix.
+        """
+        check_is_fitted(self)
+        if not (is_number(share) and 0 <= share <= 1):
+            raise ValueError(f"share must be a number from 0 to 1, not {share!r}")
+        blend = copy.copy(self)
+        blend._blend(float(share))
+        return blend
+
+    def _blend(self, share: float) -> None:
+        """Do as `blended` says, in place."""
+        name = next((name for name in ("W_", "M_", "w_") if name in vars(self)), None)
+        if name is None:
+            raise TypeError(f"{type(self).__name__} has no matrix to blend with no learning")
+        learned = getattr(self, name)
+        identity = np.ones(len(learned)) if name == "w_" else np.eye(len(learned))
+        setattr(self, name, ((1 - share) * identity + share * learned).astype(learned.dtype))
+        self.__dict__.pop("components_", None)  # of the matrix before
 
     def _compare(self, A: Matrix, B: Matrix) -> Array:
         lengths = self._lengths(B)

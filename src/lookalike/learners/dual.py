@@ -229,6 +229,11 @@ class Form:
         """Return the same without what it was learned on."""
         return self
 
+    def blended(self, share: float) -> Form:
+        """Return (1 - share) I + share W."""
+        W = self.matrix
+        return Form(((1 - share) * np.eye(len(W)) + share * W).astype(W.dtype))
+
     def symmetric(self) -> Form:
         """Return (W + W') / 2."""
         return Form((self.matrix + self.matrix.T) / 2)
@@ -314,6 +319,10 @@ class DualForm(Form):
     def settled(self) -> DualForm:
         """Return the same without what it was learned on."""
         return DualForm(self.rows, self.dual_coef)
+
+    def blended(self, share: float) -> DualForm:
+        """Return (1 - share) I + share W, which is I + X'(share A)X."""
+        return DualForm(self.rows, share * self.dual_coef)
 
     def symmetric(self) -> DualForm:
         """Return (W + W') / 2."""

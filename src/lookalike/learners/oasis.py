@@ -203,6 +203,9 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         super()._refuse_large_matrix()
         return self._form.components
 
+    def _blend(self, share: float) -> None:
+        self._form = self._form.blended(share)
+
     def _matrix(self) -> Array:
         """Return the learned matrix, which is formed when it is first asked for."""
         check_is_fitted(self, "_form")
