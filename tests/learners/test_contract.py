@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import lookalike
 from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletProducts, TripletSampler, base
+from lookalike.learners.classifiers import ClassMap
 from lookalike.learners.euclidean import Baseline
 from lookalike.learners.online import held_out_rows
 
@@ -46,6 +47,7 @@ VARIANTS = {
     "SOMLTG": ONLINE + PSD,
     "SOMLDA": [*ONLINE, *PSD, {"n_steps": 400, "gamma": 0.01, "average_every_step": True}],
     "DiagonalOASIS": ONLINE + PSD,
+    "LogisticRegression": [{}, {"compare": "scores"}],
     "QPAO": [{"n_triplets": 50, "n_blocks": 3}, {"n_triplets": 100, "n_blocks": 1, "C": 0.1}],
 }
 
@@ -92,11 +94,18 @@ def fitted(learner):
 
 
 def tolerance(learner):
+    if isinstance(learner, LEARNERS["LogisticRegression"]):  # it ends at a gradient that is not 0
+        return 1e-4
     return 1e-5 if learner.get_params().get("dtype", "float64") == "float32" else 1e-9
 
 
 def of_matrix(model, A, B):
-    """Return the similarity that W_, M_ or w_ says, or minus the squared Euclidean distance."""
+    """Return the similarity that W_, M_, w_ or a classifier's map says, or minus the squared Euclidean distance."""
+    if isinstance(model, ClassMap):
+        scores = [(rows - model.mean_) @ model.components_ + model.intercept_ for rows in (A, B)]
+        if getattr(model, "compare", "") == "probabilities":
+            scores = [np.sqrt(np.exp(of) / np.exp(of).sum(axis=1, keepdims=True)) for of in scores]
+        return np.inner(*(of / np.linalg.norm(of, axis=1, keepdims=True) for of in scores))
     if hasattr(model, "w_") or hasattr(model, "W_"):
         return A @ (model.W_ if hasattr(model, "W_") else np.diag(model.w_)) @ B.T
     Z = A[:, None] - B[None]
@@ -219,7 +228,7 @@ def test_set_output_gives_tables_where_there_is_a_transform(learner):
     given, found = model.fit_transform(TABLE, Y), model.transform(TABLE)
     assert isinstance(given, pd.DataFrame)
     names = list(TABLE.columns)
-    if learner.learns_matrix:
+    if learner.learns_matrix or isinstance(learner, ClassMap):
         names = [f"{type(learner).__name__.lower()}{j}" for j in range(found.shape[1])]
     assert list(found.columns) == names == list(model.get_feature_names_out())
     np.testing.assert_array_equal(found, clone(learner).fit(TABLE, Y).transform(TABLE))
@@ -271,6 +280,49 @@ def test_transform_gives_the_similarity(learner):
         np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
 
 
+@every
+def test_a_blend_with_no_learning_adds_their_similarities(learner):
+    model = fitted(learner)
+    if isinstance(learner, Euclidean | ClassMap):
+        with pytest.raises(TypeError, match="has no matrix to blend"):
+            model.blended(0.5)
+        return
+    alone = X @ X.T if model.metric_ == "inner_product" else -((X[:, None] - X[None]) ** 2).sum(axis=2)
+    learned = model.similarity(X, X)
+    for share in (0.0, 0.3, 1.0):
+        blend = model.blended(share)
+        expected = (1 - share) * alone + share * learned
+        atol = 10 * tolerance(learner) * np.abs(expected).max()
+        np.testing.assert_allclose(blend.similarity(X, X), expected, atol=atol)
+        if hasattr(model, "transform"):
+            Z = blend.transform(X)
+            plain = Z @ Z.T if model.metric_ == "inner_product" else -((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+            np.testing.assert_allclose(plain, expected, atol=10 * atol)
+    np.testing.assert_array_equal(model.similarity(X, X), learned)
+    for wrong in (-0.1, 1.1, np.nan, True):
+        with pytest.raises(ValueError, match="share must be a number from 0 to 1"):
+            model.blended(wrong)
+
+
+@every
+def test_metric_learns_names_say_the_same(learner):
+    model, pairs = fitted(learner), np.stack([X[:9], X[9:18]], axis=1)
+    expected = np.diag(model.similarity(X[:9], X[9:18])).astype(np.float64)
+    np.testing.assert_allclose(
+        model.pair_score(pairs), expected, atol=tolerance(learner) * max(1.0, abs(expected).max())
+    )
+    with pytest.raises(ValueError, match=r"shape \(m, 2, d\)"):
+        model.pair_score(X)
+    if model.metric_ == "inner_product":
+        with pytest.raises(AttributeError, match="learns an inner product"):
+            model.get_metric()
+        return
+    M, distance = model.get_mahalanobis_matrix(), model.get_metric()
+    difference = X[0] - X[9]
+    assert distance(X[0], X[9], squared=True) == pytest.approx(max(difference @ M @ difference, 0))
+    assert distance(X[0], X[9]) ** 2 == pytest.approx(max(-expected[0], 0), rel=1e-4)
+
+
 def in_an_index(model, rows, rank=None):
     """Return the distances below 0, or inner products, of rows as queries with rows as a gallery: as an engine does."""
     Q, G = (sp.csr_array(side(rows, rank)).toarray() for side in (model.transform_queries, model.transform_gallery))
@@ -288,9 +340,9 @@ def test_an_index_of_the_transformed_rows_ranks_as_the_learner(learner):
     for form in (np.asarray, sp.csr_array):
         atol = 10 * tolerance(learner) * np.abs(expected).max()
         np.testing.assert_allclose(in_an_index(model, form(X)), expected, atol=atol)
-    assert model.metric_ == "sqeuclidean" or model.transform_gallery(X) is X
-    if isinstance(learner, Baseline):
-        with pytest.raises(ValueError, match="has learned no directions"):
+    assert model.metric_ == "sqeuclidean" or isinstance(model, ClassMap) or model.transform_gallery(X) is X
+    if isinstance(learner, Baseline | ClassMap):
+        with pytest.raises(ValueError, match=r"has learned no directions|maps rows to few numbers already"):
             model.transform_queries(X, rank=3)
         return
     np.testing.assert_allclose(in_an_index(model, sp.csr_array(X), 24), expected, atol=atol)
@@ -585,7 +637,8 @@ def test_odd_rows_are_learned_from(learner):
     wide, y = random.random((12, 50)), np.repeat([0, 1, 2], 4)
     assert np.isfinite(clone(learner).fit(wide, y).similarity(wide, wide)).all()
     nothing = np.zeros((12, 5))
-    assert (clone(learner).fit(nothing, y).similarity(nothing, nothing) == 0).all()
+    scores = clone(learner).fit(nothing, y).similarity(nothing, nothing)
+    np.testing.assert_allclose(scores, float(getattr(learner, "compare", "") == "probabilities"), atol=1e-12)
     odd = X.copy()
     odd[:20], odd[20:24] = odd[0], 0
     for rows in (odd, sp.csr_array(odd)):
@@ -633,7 +686,7 @@ def test_rows_out_of_all_range_are_refused_by_a_fitted_learner(learner):
 def test_a_matrix_that_memory_cannot_hold_is_refused_before_it_is_made(learner, kind, monkeypatch):
     monkeypatch.setattr(base.os, "sysconf", lambda name: 30)
     too_large = r"24 x 24 numbers, which takes .* GB .*: use DiagonalOASIS, SOMLTG"
-    if hasattr(type(learner), "strengths_"):  # no matrix is made before somebody asks for it
+    if hasattr(type(learner), "dual_coef_"):  # no matrix is made before somebody asks for it
         model = clone(learner).set_params(solver="gram").fit(kind(X), Y)
         with pytest.raises(ValueError, match=too_large):
             getattr(model, model.matrix_name)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.learners import LEARNERS
-from lookalike.learners.gram import Gram, ValidationRows
+from lookalike.learners.dual import Gram, ValidationRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -33,6 +33,8 @@ MUST = {
     "LEGO": (DISTANCE, RANK, SHORT),
     "RCA": (DISTANCE, EQUIVARIANT, {}),
     "MMC": (DISTANCE, EQUIVARIANT, {"max_iter": 200, "tol": 1e-6}),
+    "LDA": (DISTANCE, None, {}),
+    "LogisticRegression": (STEPS, None, {}),
     "TFIDF": (PRODUCT, None, {}),
     "SOMLTG": (STEPS, None, SHORT),
     "SOMLDA": (STEPS, None, SHORT),

@@ -12,6 +12,8 @@ LMNN             labels                    ``M_``, d x d             yes        
 LEGO             labels, pairs, online     ``M_``, d x d             yes                Jain and others, 2008
 RCA              labels                    ``M_``, d x d             yes                Bar-Hillel and others, 2003
 MMC              labels                    ``M_``, d x d             yes                Xing and others, 2003
+LDA              labels                    d x classes           yes                scikit-learn's
+LogisticRegr.    labels                    d x classes           yes                scikit-learn's
 SOMLTG           labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 1
 SOMLDA           labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 2
 DiagonalOASIS    labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, as OASIS
@@ -37,6 +39,8 @@ from lookalike.learners.registry import MODULES, learner_class
 
 if TYPE_CHECKING:
     from lookalike.learners.base import SimilarityLearner as SimilarityLearner
+    from lookalike.learners.classifiers import LDA as LDA
+    from lookalike.learners.classifiers import LogisticRegression as LogisticRegression
     from lookalike.learners.diagonal_oasis import DiagonalOASIS as DiagonalOASIS
     from lookalike.learners.euclidean import Euclidean as Euclidean
     from lookalike.learners.lego import LEGO as LEGO

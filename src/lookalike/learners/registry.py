@@ -24,6 +24,8 @@ MODULES = {
     "LEGO": "lego",
     "RCA": "rca",
     "MMC": "mmc",
+    "LDA": "classifiers",
+    "LogisticRegression": "classifiers",
     "TFIDF": "tfidf",
     "SOMLTG": "soml",
     "SOMLDA": "soml",
