@@ -372,8 +372,8 @@ class Similarity:
             learner, rows = self._side(asking, learned, wanted)
             others = self._side(asked_of, learned, found)[1]
             ranked = evaluation.nearest(learner, (wanted, rows), (found, others), k)
-            for result, rows in zip(results, ranked, strict=True):
-                result[name] = rows
+            for result, neighbours in zip(results, ranked, strict=True):
+                result[name] = neighbours
         return results
 
     def evaluate(

@@ -33,6 +33,7 @@ CASES = [
     (dense(10_000, 768), True, "OASIS", "learned from one by one"),
     (dense(100_000, 768), False, "OASIS", "would take too long"),
     (sparse(2_000, 10_000, 70), False, "OASIS", "10,000 dimensions, 0.7% of them not zero"),
+    (sparse(2_000, 100_000, 70), False, "OASIS", "100,000 dimensions, 0.1% of them not zero"),
     (sparse(60_000, 1_000_000, 300), False, "DiagonalOASIS", "too many for a matrix"),
 ]
 
