@@ -8,6 +8,12 @@ from typing import Any
 __version__ = "1.1.0"
 
 
+def __dir__() -> list[str]:
+    """Return what users call."""
+    learners = import_module("lookalike.learners.registry").MODULES
+    return sorted(["ImageSimilarity", "Similarity", "evaluate", "load", *learners])
+
+
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: ``import lookalike`` stays fast (PEP 562)."""
     if name == "load":

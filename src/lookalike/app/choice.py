@@ -1,21 +1,55 @@
-"""Which learner suits some rows, by their number, dimensions, density and what relates them."""
+"""What a fit chooses by held-out rows and classes: how rows are scaled, which learner, and how much of what it learned.
+
+Two futures are told apart. Where queries are of classes that were learned from (`SEEN`), a learner is chosen by rows
+that are held out. Where they are of classes that are new (`NEW`), what helps on known classes may harm: a learned
+matrix is blended with no learning, (1 - a) I + a W, and a is chosen by held-out classes. 0 is no learning, and allowed
+to win.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
-from lookalike.core.arrays import Array, Matrix
-from lookalike.learners.base import is_sparse
-from lookalike.learners.online import can_hold_out
+from lookalike.app.steps import Scaling
+from lookalike.core.arrays import Array, Doubles, Matrix, Truths
+from lookalike.core.seeds import generator
+from lookalike.learners.base import SimilarityLearner, is_sparse
+from lookalike.learners.dual import rank_scores
+from lookalike.learners.euclidean import Euclidean
+from lookalike.learners.online import can_hold_out, held_out_rows
 from lookalike.learners.registry import learner_class
+from lookalike.learners.tfidf import TFIDF
+from lookalike.ranking.rankings import rank_leave_one_out
 
+NEW, SEEN = "new", "seen"
+"""Whether a model will be asked about classes that it has not learned from, or about those that it has."""
+MOST_JUDGED = 2_000
+"""Rows that a choice is made by, and that are learned from to make it: of more, as many of each class."""
+TIE = 0.005
+"""Mean average precision that one way must be better by than another that keeps a gallery as it is, or is faster."""
+FEWEST_CLASSES = 4
+"""With two rows or more: two are held out, and two are left to learn from."""
+HALVINGS = 3
+"""How often classes are halved; each half is held out once."""
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0)
+"""Of the similarity that is learned, in a blend with none of as large a mean."""
+INVERSE_REGULARIZATION = (10.0, 100.0, 1000.0)
+"""Values of C of logistic regression."""
+MOST_SCORES, MOST_COVARIANCES = 2e9, 2_000
+"""Rows times dimensions times classes that logistic regression is tried on, and dimensions of LDA."""
+Train = Callable[..., SimilarityLearner]
+"""``train(name, settings, X, y=y)``."""
+Tell = Callable[[str, int, int], None]
 DENSE = 0.25
 """Share of values that are not zero from which on rows of an array count as dense; those of a CSR matrix never do."""
-OF_ALL_PAIRS, MOST_PAIRS = ("MCML", "LMNN", "MMC"), 3e10
-"""Learners that compare all pairs of rows, and how many pairs times dimensions MCML compares in about a minute."""
+OF_ALL_PAIRS, FEW_PAIRS, MOST_PAIRS = ("MCML", "LMNN", "MMC"), 5e8, 3e10
+"""Learners that compare all pairs of rows, and how many pairs times dimensions MCML compares in about a second, and in
+about a minute."""
 MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, (4, 40)
 """Of OASIS: at most, at least, and for each sparse and each dense row."""
 MOST_CHANGES = 3.6e10
@@ -37,8 +71,12 @@ class Choice(NamedTuple):
         return f"{self.name}, because {self.reason}"
 
 
-def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = None) -> Choice:
+def choose_learner(
+    X: Matrix, y: Array | None = None, triplets: Array | None = None, *, of_distances: bool = False
+) -> Choice:
     """Choose a learner for rows, as it takes them, with labels or triplets; every machine chooses alike.
+
+    With `of_distances` it starts from the Euclidean distance, where that is better than the cosine.
 
     MCML compares all pairs of rows and ranks new dense rows best where it is fast enough: on digits (64 dimensions) it
     has a mean average precision of 0.86, OASIS 0.84 and no learning 0.68; on HOG of photographs of twenty classes, in
@@ -50,7 +88,7 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
     values = float(X.nnz if is_sparse(X) else np.count_nonzero(X)) / max(1, n)
     is_dense = not is_sparse(X) and values >= DENSE * d
     shape = f"{n:,} rows of {d:,} dimensions" + ("" if is_dense else f", {values / max(1, d):.1%} of them not zero")
-    if triplets is None and is_dense and n * n * min(n, d) <= MOST_PAIRS:
+    if triplets is None and is_dense and n * n * min(n, d) <= FEW_PAIRS:
         return Choice("MCML", {}, f"{shape} are few enough to compare all pairs of them")
     n_steps = max(FEWEST_STEPS, PASSES[is_dense] * max(n, 0 if triplets is None else len(triplets)))
     n_steps = int(min(n_steps, MOST_STEPS, MOST_CHANGES / max(1.0, min(values**2, 12 * n))))
@@ -60,6 +98,8 @@ def choose_learner(X: Matrix, y: Array | None = None, triplets: Array | None = N
         return Choice("DiagonalOASIS", steps, why)
     if triplets is not None:
         return Choice("OASIS", steps, f"triplets of {shape} are learned from one by one")
+    if of_distances:
+        return Choice("DissimOASIS", steps | {"projection": "psd"}, f"distances rank {shape} better than the cosine")
     if is_dense:
         return Choice("OASIS", steps, f"comparing all pairs of {shape}, as MCML does, would take too long")
     return Choice("OASIS", steps, f"it ranks sparse rows best ({shape})")
@@ -73,6 +113,155 @@ def _steps(n_steps: int, n: int, y: Array | None) -> dict[str, object]:
     return steps | {"early_stopping": can_hold_out(y), "validation_fraction": min(0.2, SCORED_ROWS / n)}
 
 
+class Blend(NamedTuple):
+    """What held-out classes say of a learner: the share of it to take, and what it gains over none, with its interval.
+
+    `share` is that of the similarity that is learned, in a blend with none of as large a mean.
+    """
+
+    share: float
+    gain: float
+    low: float
+    high: float
+    n_classes: int
+
+
+def usable_classes(y: Array) -> Array:
+    """Return the classes that have two rows or more."""
+    names, sizes = np.unique(y, return_counts=True)
+    return np.asarray(names[sizes > 1])
+
+
+def judged_rows(y: Array, seed: int) -> Array:
+    """Return row numbers, all or `MOST_JUDGED`, of which every class has as many as it can."""
+    if len(y) <= MOST_JUDGED:
+        return np.arange(len(y))
+    order = generator(seed, "own images", "judged").permutation(len(y))
+    place = pd.Series(y[order]).groupby(y[order]).cumcount().to_numpy()
+    return np.asarray(np.sort(order[np.argsort(place, kind="stable")[:MOST_JUDGED]]))
+
+
+def map_of(scores: Array, y: Array) -> Doubles:
+    """Return the average precision of each row that queries all others."""
+    return np.asarray(rank_scores(scores, y).average_precision())
+
+
+def plain_scores(X: Matrix, metric: str) -> Array:
+    """Return similarities without learning, of the metric that a learner has."""
+    plain = TFIDF() if metric == "inner_product" else Euclidean()
+    return plain.fit(X).similarity(X, X)
+
+
+def choose_scaling(X: Matrix, y: Array, seed: int) -> tuple[Scaling, dict[str, float]]:
+    """Choose how vectors are scaled by what ranks labelled rows best without learning; return it, and all values.
+
+    Nothing is learned but means and deviations, so that the rows need not be held out. A way that leaves a gallery as
+    it is stands first, and another must be better by `TIE`.
+    """
+    rows = judged_rows(y, seed)
+    values: dict[str, float] = {}
+    for how in ("unit", "length") if is_sparse(X) else ("unit", "length", "centred", "standard"):
+        scaled = Scaling(how).fit(X).transform(X[rows])
+        scores = plain_scores(scaled, "inner_product" if how != "length" else "sqeuclidean")
+        values[how] = float(np.nanmean(map_of(scores, y[rows])))
+    best = max(values.values())
+    how = next(how for how, value in values.items() if value >= best - TIE)
+    return Scaling(how).fit(X), values
+
+
+def held_out_halves(y: Array, seed: int) -> Iterator[Truths]:
+    """Mark the rows of half of the classes, then those of the others, for one halving after the other."""
+    classes, random = usable_classes(y), generator(seed, "own images", "held-out classes")
+    for _ in range(HALVINGS):
+        order = random.permutation(classes)
+        for half in (order[: len(order) // 2], order[len(order) // 2 :]):
+            yield np.isin(y, half)
+
+
+def weight_of(share: float, learner: SimilarityLearner, X: Matrix) -> float:
+    """Return the share of a learner's matrix in a blend whose similarity has this share of it, on some rows."""
+    plain, learned = (_mean_size(scores) for scores in (plain_scores(X, learner.metric_), learner.similarity(X, X)))
+    if not plain > 0 or not learned > 0:
+        return share
+    return share * plain / (share * plain + (1 - share) * learned)
+
+
+def _mean_size(scores: Array) -> float:
+    return float(np.abs(scores).mean(dtype=np.float64) if (scores <= 0).all() else np.abs(np.diag(scores)).mean())
+
+
+def blend_for_new_classes(
+    name: str, settings: Mapping[str, object], X: Matrix, y: Array, seed: int, train: Train, tell: Tell
+) -> Blend:
+    """Choose how much of a learner is taken for classes that are new, by classes that it is not shown.
+
+    A gain is that of a class: the average precision of its rows, among the rows of all classes that are held out with
+    it, less that without learning. The share is taken whose mean gain has the highest lower end of a 95% interval over
+    classes, and 0 where none is above 0.
+    """
+    rows = judged_rows(y, seed)
+    X, y = X[rows], y[rows]
+    gains: dict[object, list[Array]] = {}
+    for number, held_out in enumerate(held_out_halves(y, seed)):
+        tell(f"choosing ({name} on classes that are held out)", number, 2 * HALVINGS)
+        learner = train(name, settings, X[~held_out], y=y[~held_out])
+        asked, own = X[held_out], y[held_out]
+        plain, learned = plain_scores(asked, learner.metric_), learner.similarity(asked, asked)
+        before = map_of(plain, own)
+        for_shares = []
+        for share in SHARES:
+            weight = weight_of(share, learner, X[~held_out])
+            for_shares.append(map_of((1 - weight) * plain + weight * learned, own) - before)
+        for label in np.unique(own):
+            found = np.stack(for_shares)[:, own == label]
+            gains.setdefault(label, []).append(np.nanmean(found, axis=1))
+    tell(f"choosing ({name} on classes that are held out)", 2 * HALVINGS, 2 * HALVINGS)
+    by_class = np.array([np.mean(found, axis=0) for found in gains.values()])
+    n = len(by_class)
+    mean = by_class.mean(axis=0)
+    reach = special.stdtrit(n - 1, 0.975) * by_class.std(axis=0, ddof=1) / np.sqrt(n)
+    best = int(np.argmax(mean - reach))
+    if not (mean - reach)[best] > 0:
+        return Blend(0.0, 0.0, 0.0, 0.0, n)
+    return Blend(SHARES[best], float(mean[best]), float((mean - reach)[best]), float((mean + reach)[best]), n)
+
+
+def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> list[tuple[str, dict[str, object]]]:
+    """Return learners, with settings, that may rank classes that were learned from best; the first keeps galleries."""
+    n, d = X.shape
+    found: list[tuple[str, dict[str, object]]] = [(default.name, default.parameters)]
+    if not is_sparse(X) and d <= MOST_COVARIANCES:
+        found.append(("LDA", {}))
+    if n * d * len(np.unique(y)) <= MOST_SCORES:
+        found += [("LogisticRegression", {"C": C}) for C in INVERSE_REGULARIZATION]
+    return found
+
+
+def choose_for_seen(
+    candidates: list[tuple[str, dict[str, object]]], X: Matrix, y: Array, seed: int, train: Train, tell: Tell
+) -> tuple[str, dict[str, object], dict[str, float]]:
+    """Choose a learner for classes that it has learned from, by a fifth of the rows; return all values too.
+
+    The first, which keeps a gallery as it is, is taken unless another is better by `TIE`. ``""`` is no learning.
+    """
+    rows = judged_rows(y, seed)
+    X, y = X[rows], y[rows]
+    held_out = held_out_rows(y, 0.2, generator(seed, "own images", "chosen by"))
+    asked, own = X[held_out], y[held_out]
+    values = {"": float(np.nanmean(map_of(plain_scores(asked, "sqeuclidean"), own)))}
+    scored = []
+    for number, (name, settings) in enumerate(candidates):
+        tell(f"choosing ({name} on rows that are held out)", number, len(candidates))
+        learner = train(name, settings, X[~held_out], y=y[~held_out])
+        value = rank_leave_one_out(learner, asked, own, n_neighbours=0).mean_average_precision()
+        scored.append((value, name, settings))
+        values[name] = max(value, values.get(name, 0.0))
+    tell("choosing (done)", len(candidates), len(candidates))
+    best = max(scored, key=lambda row: row[0])
+    _, name, settings = scored[0] if scored[0][0] >= best[0] - TIE else best
+    return name, settings, values
+
+
 def too_long(name: str, X: Matrix, other: Choice) -> str | None:
     """Say before a learner that was named starts that it takes long, and what to do."""
     n, d = X.shape
@@ -84,21 +273,24 @@ def too_long(name: str, X: Matrix, other: Choice) -> str | None:
     )
 
 
-def worse_than_none(table: pd.DataFrame, *, new_classes: bool = False) -> str | None:
+def worse_than_none(table: pd.DataFrame) -> str | None:
     """Say of a table of measures, first of what was learned, that rows are surely ranked worse after learning."""
     name = table["method"].iloc[0]
     if not table.attrs["gains"][0]["high"] < 0 or not learner_class(name).needs_labels:
         return None
     learned, before = values_of(table)
-    if new_classes:
-        return (
-            "On classes that it has not learned from, the learned similarity is worse than no learning: "
-            f"{learned}, and {before}"
-        )
     return (
         f"{name} ranks rows that it has not learned from worse than no learning does: {learned}, "
         f"and {before}; take another learner (--learner), other settings, or more rows"
     )
+
+
+def helped(table: pd.DataFrame) -> str:
+    """Say by the interval of its gain whether what was learned is better than none, worse, or neither for certain."""
+    gain = table.attrs["gains"][0]
+    word = "better than" if gain["low"] > 0 else "worse than" if gain["high"] < 0 else "neither better nor worse than"
+    learned, before = values_of(table)
+    return f"{word} no learning ({learned}, {before})"
 
 
 def values_of(table: pd.DataFrame) -> tuple[str, str]:

@@ -93,12 +93,23 @@ def fit(
             help="share of every class (or of the triplets' queries) to keep for `evaluate`, such as 0.25",
         ),
     ] = 0.0,
+    classes: Annotated[
+        Literal["new", "seen"] | None,
+        Option(
+            "--for",
+            help="which classes will be asked: new ones, or those that are learned from (default: new, or seen where "
+            "fewer than four have two rows)",
+            show_default=False,
+        ),
+    ] = None,
     representation: options.Representation = None,
     words: options.Words = None,
     learner: Annotated[
         str | None,
         Option(
-            metavar="NAME", help="the learner (default: what suits the rows; with --set, OASIS)", show_default=False
+            metavar="NAME",
+            help="the learner (default: what ranks held-out rows best; with --set, OASIS)",
+            show_default=False,
         ),
     ] = None,
     set_: Annotated[
@@ -121,7 +132,7 @@ def fit(
 
     SOURCE is a folder with one folder of images per class, or a file of vectors with a column of labels. Or name a
     table of labels or triplets, of paths in the folder or ids of vectors. Images that cannot be used are left out and
-    named. Vectors are moved by their mean, if dense, and divided by their mean length, and used as they are otherwise.
+    named. Vectors are scaled, and a learner is chosen, by rows and classes that are held out; what was chosen is told.
     """
     settings = _settings(set_ or [])
     options.refuse_both(labels, triplets)
@@ -142,6 +153,7 @@ def fit(
         model = Similarity(
             representation,
             learner,
+            classes=classes,
             words=words,
             parameters=settings,
             hold_out=hold_out,
@@ -262,8 +274,9 @@ def _learned(about: About) -> str:
         source = f"{options.counted(about['n_triplets'], 'triplet')} of {source}"
     held_out = f", {about['n_held_out']:,} held out" if about["n_held_out"] else ""
     if name == "vectors":
-        centred = ", centred" if described["settings"]["centred"] else ""
-        how = f"{dimensions}{centred}, divided by the mean length {described['settings']['scale']:.4g}"
+        from lookalike.app.model_file import SCALINGS
+
+        how = f"{dimensions}, {SCALINGS[described['settings'].get('scaling', 'length')]}"
     elif name == "visterms":
         how = f"visterms of {described['dimensions']:,} words"
     else:
@@ -274,7 +287,10 @@ def _learned(about: About) -> str:
         nothing = f"learned nothing from {source}{held_out}: it took 0 steps, and ranks as before learning"
         return f"{learner['name']} {nothing}; {how}"
     steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
-    return f"{learner['name']} learned from {source}{steps}{held_out}; {how}"
+    share = about.get("share", 1.0)
+    asked = f", for {about['for']} classes" if "for" in about else ""
+    blend = "" if share == 1 else f", {1 - share:.3g} I + {share:.3g} W" if share else ", none of it is taken"
+    return f"{learner['name']} learned from {source}{steps}{held_out}{asked}{blend}; {how}"
 
 
 @options.command("rank")
@@ -403,7 +419,7 @@ def evaluate(
     places = _places(k)
     options.refuse_both(labels, triplets)
 
-    from lookalike.app.choice import values_of, worse_than_none
+    from lookalike.app.choice import helped
 
     with opened(model, jobs, cache, no_cache, quiet) as (similarity, progress):
         similarity.random_state = seed
@@ -417,22 +433,21 @@ def evaluate(
             except LookalikeError as error:
                 why_not = str(error)
     counts, noun = table.attrs, rows.noun
-    if new is not None and (sentence := worse_than_none(new, new_classes=True)) is not None:
-        warnings.warn(sentence, stacklevel=2)
     if counts["learned_from"]:
         warnings.warn(
             f"the model has learned from {counts['learned_from']:,} of the {counts[f'{noun}s']:,} {noun}s that "
             f"are evaluated: new {noun}s would be ranked worse; use fit --hold-out 0.25 to measure that",
             stacklevel=2,
         )
-    elif (sentence := worse_than_none(table)) is not None:
-        warnings.warn(sentence, stacklevel=2)
     if as_json:
         tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(similarity.left_out_)}
         tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": options.records(new)} | new.attrs
         options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
         return
-    options.tell([f"{source}: {_evaluated(table, noun)}"])
+    where = f"{noun}s that " + ("it has learned from" if counts["learned_from"] else "it has not learned from")
+    on_new = f"new classes were not measured, as {why_not}" if new is None else f"on new classes it is {helped(new)}"
+    first = f"what was learned is {helped(table)} on {'triplets' if 'triplets' in counts else where}; {on_new}"
+    options.tell([first, "", f"{source}: {_evaluated(table, noun)}"])
     if "triplets" in counts:
         options.tell([_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"])])
         if partly := counts["triplets_partly_learned"]:
@@ -442,10 +457,8 @@ def evaluate(
     options.tell(measure_lines(table))
     if new is not None:
         classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], noun)
-        values = "{} with learning, {}".format(*values_of(new))
-        options.tell(["", f"on {classes} classes left out of learning ({evaluated}): {values}; {gain_line(new)}"])
-    elif not no_new_classes:
-        options.tell(["", f"classes left out of learning: not measured, as {why_not}"])
+        title = f"on {classes} classes left out of learning ({evaluated}):"
+        options.tell(["", title, *measure_lines(new)])
 
 
 def _evaluated(table: pd.DataFrame, noun: str) -> str:

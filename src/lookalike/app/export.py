@@ -114,13 +114,17 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
     """Return what vectors of queries go through, as their user has them, and whether those of the gallery stay so.
 
     A user's vectors v are learned from as x = (v - m) / s, and (v - m)'W / s^2 orders vectors v' as x'W does theirs.
-    Where the gallery changes too, queries are divided by s as its rows are, so that both are rounded alike.
+    Where the gallery changes too, queries are divided by s, or brought to ``unit`` length, as its rows are: so both are
+    rounded alike.
     """
     if model.representation_ is not None:
         return learned | model.reduction, False
     scaling = model.scaling
     parts: Arrays = {"mean": scaling.mean_} if len(scaling.mean_) else {}
-    if model.learner_.metric_ != "inner_product" or rank is not None:
+    if not model.keeps_gallery or rank is not None:
+        if scaling.is_unit:
+            deviations: Arrays = {"scale": scaling.deviations_} if len(scaling.deviations_) else {}
+            return learned | parts | deviations | {"unit": np.ones(1)}, False
         return learned | parts | {"scale": np.asarray(scaling.scale_)}, False
     divisor = np.float32(scaling.scale_**2)
     return {name: array / divisor for name, array in learned.items()} | parts, True

@@ -48,7 +48,8 @@ class IndexForm:
     """A learned similarity as two maps of rows, which an engine then compares by a plain metric, one of `METRICS`.
 
     With a rank, it has only so many dimensions, those in which the similarity is largest. ``query_map`` has ``matrix``
-    (d, r), which queries are multiplied by, or ``weights`` (d,) where a diagonal says it all.
+    (d, r), which queries are multiplied by, or ``weights`` (d,) where a diagonal says it all. Of a classifier it has
+    ``intercept`` too, which is added then, and ``probabilities`` where square roots of probabilities follow.
     """
 
     def __init__(self, learner: SimilarityLearner, rank: int | None = None) -> None:
@@ -56,6 +57,9 @@ class IndexForm:
 
         self._learner, self._rank = learner, rank
         self.metric = METRICS[learner.metric_ != "inner_product"]
+        if not learner.is_linear and rank is None:
+            self.query_map: Arrays = learner.index_map()
+            return
         try:
             # what is linear is known by what it makes of unit vectors
             unit = learner.transform_queries(eye_array(learner.n_features_in_, format="csr"), rank)
@@ -64,7 +68,7 @@ class IndexForm:
         # a distance may stretch one direction 10,000 times as much as another: rounded first, it loses neighbours
         kind = np.float32 if self.metric == "inner_product" else np.float64
         if hasattr(unit, "indptr") and rank is None:
-            self.query_map: Arrays = {"weights": unit.diagonal().astype(kind)}
+            self.query_map = {"weights": unit.diagonal().astype(kind)}
         else:
             dense = unit.toarray() if hasattr(unit, "indptr") else unit
             self.query_map = {"matrix": np.ascontiguousarray(dense, dtype=kind)}
@@ -79,9 +83,12 @@ class IndexForm:
 
 
 def mapped(rows: Matrix, query_map: Arrays) -> Matrix:
-    """Return rows as queries of an index, float32: times its ``matrix``, or the ``weights`` of dimensions."""
+    """Return rows as queries of an index, float32, by what a ``query_map`` of `IndexForm` has."""
     if "matrix" in query_map:
-        asked = rows @ query_map["matrix"]
+        asked = rows @ query_map["matrix"] + query_map.get("intercept", np.float32(0))
+        if "probabilities" in query_map:
+            powers = np.exp(asked - asked.max(axis=1, keepdims=True))
+            asked = np.sqrt(powers / powers.sum(axis=1, keepdims=True))
     else:
         weights = query_map["weights"]
         asked = rows.multiply(weights).tocsr() if hasattr(rows, "indptr") else rows * weights

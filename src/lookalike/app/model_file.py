@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 SIMILARITY = Kind(SIMILARITY_NAME, 4, "make it again with lookalike fit")
 PARTS = ("reduction", "representation", "learner")
 """What the arrays of a file are of; their names begin with it."""
+SCALINGS = {
+    "unit": "at unit length",
+    "length": "divided by the mean length",
+    "centred": "less their mean, at unit length",
+    "standard": "less their mean, divided by standard deviations, at unit length",
+}
+"""What vectors may be brought to before learning, and how people read it."""
 LISTS = ("images", "left_out", "columns", "fitted")
 """What a model file lists at length: its rows, those that were left out, names of dimensions, and what is fitted."""
 

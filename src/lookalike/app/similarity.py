@@ -23,22 +23,22 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
 from lookalike import __version__
-from lookalike.app import evaluation, learning, sources
+from lookalike.app import choice, evaluation, learning, sources
 from lookalike.app.cache import Cache
-from lookalike.app.choice import choose_learner, too_long, worse_than_none
+from lookalike.app.choice import NEW, SEEN, Choice, choose_learner, too_long, worse_than_none
 from lookalike.app.evaluation import MIXED, Compared, choose_evaluated
 from lookalike.app.learning import HELD_OUT, TRAIN
-from lookalike.app.model_file import SIMILARITY, read_similarity, write_similarity
+from lookalike.app.model_file import SCALINGS, SIMILARITY, read_similarity, write_similarity
 from lookalike.app.representations import (
     CachedDescriber,
     Workers,
     make_representation,
     restored_representation,
 )
-from lookalike.app.rows import Reasons, Rows, Table
+from lookalike.app.rows import Reasons, Rows, Table, make_rows
 from lookalike.app.steps import Scaling, found_components, with_steps
 from lookalike.app.vectors import FORMATS, is_vectors, read_vectors
-from lookalike.core.arrays import Ints, Matrix, Texts, Truths
+from lookalike.core.arrays import Array, Ints, Matrix, Texts, Truths
 from lookalike.core.errors import LookalikeError, first_reason, short_name
 from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
@@ -49,6 +49,7 @@ from lookalike.features.describers import VISTERMS, StageProgress, silent
 from lookalike.learners.base import IN_FLOAT32, SimilarityLearner, is_sparse, largest_value
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.online import can_hold_out
+from lookalike.learners.registry import learner_class
 from lookalike.learners.tfidf import TFIDF
 
 BASELINE, COSINE, OF_VECTORS = "Euclidean", "cosine", "vectors"
@@ -57,10 +58,11 @@ MOST_COMPARED = 2_000
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 _OF_FIT = ("n_triplets", "n_triplets_held_out", "why_triplets_left_out", "hold_out", "seed", "seconds", "made_by")
+_OF_CHOICE = {"for": SEEN, "share": 1.0, "chosen": []}  # and what models of 1.1 have of it
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow")
 
 
-Source = PathLike | Rows
+Source = PathLike | Rows | Matrix
 Queries = Source | Sequence[PathLike]
 OwnLabels = Table | ArrayLike | None
 OwnTriplets = Table | None
@@ -76,8 +78,9 @@ class Columns(TypedDict, total=False):
 class Similarity:
     """A similarity learned from one's own images or vectors; what cannot be used is a `LookalikeError`, one sentence.
 
-    A source of rows is a folder of images, a file of vectors (`lookalike.app.vectors.read_vectors`), or `Rows`. Files
-    of vectors have ``id_column`` and ``label_column``, ``id`` and ``label`` by default.
+    A source of rows is a folder of images, a file of vectors (`lookalike.app.vectors.read_vectors`), an array or
+    DataFrame of vectors, or `Rows`. Files of vectors have ``id_column`` and ``label_column``, ``id`` and ``label`` by
+    default.
 
     Parameters
     ----------
@@ -89,6 +92,11 @@ class Similarity:
     learner : str, optional
         One of `lookalike.learners` that learns from what is there. By default `lookalike.app.choice.choose_learner`
         chooses by the rows; with `parameters` it is ``"OASIS"``.
+    classes : {"new", "seen"}, optional
+        Whether it will be asked about classes that it has not learned from, or about those that it has. ``"new"``, the
+        default where four classes have two rows or more: the learner is blended with no learning, (1 - a) I + a W, and
+        a is chosen by classes that are held out; it may be 0. ``"seen"``: a learner is chosen by rows that are held
+        out, and may be a classifier. Triplets tell no classes: nothing is blended.
     words : int, optional
         Words of the codebook of visterms; by default suited to the number of images.
     parameters : mapping, optional
@@ -129,8 +137,9 @@ class Similarity:
     Examples
     --------
     >>> from lookalike import Similarity
-    >>> model = Similarity(hold_out=0.25).fit("vectors.parquet")  # doctest: +SKIP
-    >>> model.rank(["id of a row"], "vectors.parquet", k=5)  # doctest: +SKIP
+    >>> model = Similarity().fit(X_train, y_train)  # doctest: +SKIP
+    >>> model.rank(X_new, X_train, k=5)  # doctest: +SKIP
+    >>> model.evaluate(X_test, y_test)  # doctest: +SKIP
     """
 
     rows_: pd.DataFrame
@@ -142,6 +151,7 @@ class Similarity:
         representation: str | None = None,
         learner: str | None = None,
         *,
+        classes: str | None = None,
         words: int | None = None,
         parameters: Mapping[str, object] | None = None,
         hold_out: float = 0.0,
@@ -153,6 +163,7 @@ class Similarity:
     ) -> None:
         self.representation = representation
         self.learner = learner or ("OASIS" if parameters else None)
+        self.classes = classes
         self.words = words
         self.parameters = dict(parameters or {})
         self.hold_out = hold_out
@@ -195,6 +206,9 @@ class Similarity:
         """
         if labels is not None and triplets is not None:
             raise LookalikeError("give labels or triplets, not both")
+        if not isinstance(source, str | os.PathLike | Rows):
+            source, labels, triplets = make_rows(source, labels=labels, triplets=triplets), None, None
+            source.check_related()
         of_vectors = self._check_source(source, labels, triplets, *columns.values())
         if isinstance(source, Rows):
             return self._as_learned(source)
@@ -213,6 +227,8 @@ class Similarity:
 
     def read_gallery(self, gallery: Source, **columns: Unpack[Columns]) -> Rows:
         """Read images at any depth of a folder, or a file of vectors, which need no labels."""
+        if not isinstance(gallery, str | os.PathLike | Rows):
+            gallery = make_rows(gallery)
         of_vectors = self._check_source(gallery, *columns.values())
         if isinstance(gallery, Rows):
             return self._as_learned(gallery)
@@ -222,6 +238,8 @@ class Similarity:
 
     def check_settings(self, *, triplets: bool) -> dict[str, object]:
         """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
+        if self.classes not in (None, NEW, SEEN):
+            raise LookalikeError(f"classes must be 'new' or 'seen', not {self.classes!r}: say which will be asked")
         if not 0 <= self.hold_out < 1:
             raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
         if self.learner is None:
@@ -239,7 +257,7 @@ class Similarity:
         -------
         self
         """
-        by_triplets = (source.triplets if isinstance(source, Rows) else triplets) is not None
+        by_triplets = triplets is not None or (isinstance(source, Rows) and source.triplets is not None)
         settings = self.check_settings(triplets=by_triplets)
         vars(self).pop("pipeline_", None)  # rows may be of another kind than those of a fit before
         self.representation_, self.columns_ = None, ()
@@ -247,7 +265,8 @@ class Similarity:
         roles = learning.choose_roles(found, self.hold_out, self.random_state)
         train_rows = np.flatnonzero(roles == TRAIN)
         learned_from = found.take(train_rows)
-        rows = self._fit_steps(learned_from)
+        notes: list[str] = []
+        rows = self._fit_steps(learned_from, notes)
         kept, n_held_out, left_out = None, 0, dict(found.triplets_left_out)
         if found.triplets is not None:
             held_out = roles[found.triplets] == HELD_OUT
@@ -256,9 +275,15 @@ class Similarity:
             if mixed := len(found.triplets) - len(kept) - n_held_out:
                 left_out[MIXED.format(noun=found.noun)] = mixed
         y = None if kept is not None else learned_from.labels
-        name, settings = self._choose(settings, rows, y, kept)
+        asked, share = self._asked_classes(y, notes), 1.0
+        with self._timed("choosing"):
+            chosen, blend = self._choose(settings, rows, y, kept, asked, notes)
         with self._timed("learning"):
-            learner = self._train(name, settings, rows, f"learning ({name})", y=y, triplets=kept)
+            name = chosen.name
+            learner = self._train(name, chosen.parameters, rows, f"learning ({name})", y=y, triplets=kept)
+        if y is not None and blend is not None:
+            share = choice.weight_of(blend.share, learner, rows[choice.judged_rows(y, self.random_state)])
+            learner = learner.blended(share)
         self.pipeline_.set_params(learner=learner)
         labelled = "" if y is None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
@@ -266,7 +291,8 @@ class Similarity:
         seconds = {name: round(seconds, 3) for name, seconds in self.seconds_.items()}
         made_by = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
         of_fit = (0 if kept is None else len(kept), n_held_out, left_out, self.hold_out, int(self.random_state))
-        self._remember(found.left_out, dict(zip(_OF_FIT, (*of_fit, seconds, made_by), strict=True)))
+        chosen_by = {"for": asked, "share": share, "chosen": notes}
+        self._remember(found.left_out, dict(zip(_OF_FIT, (*of_fit, seconds, made_by), strict=True)) | chosen_by)
         if found.root is None:
             self._compare_held_out(found, roles)
         return self
@@ -278,10 +304,17 @@ class Similarity:
         self.n_triplets_, self.n_triplets_held_out_ = of_fit["n_triplets"], of_fit["n_triplets_held_out"]
         self.triplets_left_out_ = of_fit["why_triplets_left_out"]
 
-    def _fit_steps(self, rows: Rows) -> Matrix:
+    def _fit_steps(self, rows: Rows, notes: list[str]) -> Matrix:
         """Learn what describes or scales rows and reduces them; return them as a learner takes them."""
         if rows.root is None:
-            self.pipeline_ = with_steps(_scaling_of(rows))
+            scaling = _scaling_of(rows)
+            if rows.labels is not None and len(choice.usable_classes(rows.labels)) > 1:
+                scaling, values = choice.choose_scaling(rows.X, rows.labels, self.random_state)
+                notes.append(
+                    f"vectors are taken {SCALINGS[scaling.how]}: mAP {values[scaling.how]:.3f} without learning "
+                    f"(as given {values['unit']:.3f} by cosine, {values['length']:.3f} by Euclidean distance)"
+                )
+            self.pipeline_ = with_steps(scaling)
             return self._steps(rows.X)
         self.representation_ = self._make_representation()
         with self._timed("describing images"):
@@ -289,18 +322,73 @@ class Similarity:
         self.pipeline_ = with_steps(found_components(vectors, self.random_state))
         return self._steps(vectors)
 
+    def _asked_classes(self, y: Texts | None, notes: list[str]) -> str:
+        """Return whether new or seen classes will be asked: as it was said, else by how many there are."""
+        if y is None:
+            return SEEN
+        n_classes = len(choice.usable_classes(y))
+        if n_classes >= choice.FEWEST_CLASSES:
+            return self.classes or NEW
+        if self.classes != SEEN:
+            has = "class has" if n_classes == 1 else "classes have"
+            notes.append(
+                f"chosen for the classes that were learned from: {n_classes} {has} two rows or more, and "
+                f"{choice.FEWEST_CLASSES} are needed to hold out two"
+            )
+        return SEEN
+
     def _choose(
-        self, settings: dict[str, object], X: Matrix, y: Texts | None, triplets: Ints | None
-    ) -> tuple[str, dict[str, object]]:
-        """Return the learner and its settings: those that were named, or what suits the rows; say what takes long."""
-        choice = choose_learner(X, y, triplets)
-        if self.learner is None:
-            self.note(str(choice))
-            return choice.name, choice.parameters
-        name = learning.learner_name(self.learner)
-        if (sentence := too_long(name, X, choice)) is not None:
-            self.note(sentence)
-        return name, settings
+        self,
+        settings: dict[str, object],
+        X: Matrix,
+        y: Texts | None,
+        triplets: Ints | None,
+        asked: str,
+        notes: list[str],
+    ) -> tuple[Choice, choice.Blend | None]:
+        """Return the learner and how much of it is taken: what was named, or what ranks held-out rows or classes best.
+
+        What was chosen, and by what, is told and added to the notes.
+        """
+        by_distance = self._of_vectors and not self.scaling.is_unit and asked == NEW
+        chosen = choose_learner(X, y, triplets, of_distances=by_distance)
+        if self.learner is not None:
+            name = learning.learner_name(self.learner)
+            if (sentence := too_long(name, X, chosen)) is not None:
+                self.note(sentence)
+            chosen = Choice(name, settings, "it was named")
+        how: Any = {"seed": self.random_state, "train": self._trained, "tell": self.progress}
+        blend = None
+        if y is not None and self.learner is None and can_hold_out(y):
+            candidates = choice.candidates_for_seen(chosen, X, y)
+            name, found, values = choice.choose_for_seen(candidates, X, y, **how)
+            told = ", ".join(f"{value:.3f} {method or 'without learning'}" for method, value in values.items())
+            if asked == SEEN:
+                chosen = Choice(name, found, f"it ranks held-out rows of the classes learned from best (mAP {told})")
+            elif values[name] > values[""]:
+                notes.append(f"--for seen would take {name}: mAP of held-out rows of the classes learned from: {told}")
+        if asked == NEW and y is not None and learner_class(chosen.name).can_blend:
+            blend = choice.blend_for_new_classes(chosen.name, chosen.parameters, X, y, **how)
+        if blend is None:
+            notes.append(str(chosen))
+        elif blend.share:
+            gain = f"{blend.gain:+.3f} (95% interval {blend.low:+.3f} to {blend.high:+.3f})"
+            notes.append(
+                f"{blend.share:.0%} of {chosen.name} in a blend with no learning: mAP of classes that were held out is "
+                f"{gain} over no learning"
+            )
+        else:
+            notes.append(f"no learning: on held-out classes no share of {chosen.name} is surely better than none")
+        for line in notes:
+            self.note(line)
+        return chosen, blend
+
+    def _trained(self, name: str, settings: Mapping[str, object], X: Matrix, *, y: Array) -> SimilarityLearner:
+        """Train a learner to choose by."""
+        settings = dict(settings)
+        if settings.get("early_stopping"):
+            settings["early_stopping"] = can_hold_out(y)
+        return learning.train(name, settings, X, y=y, seed=self.random_state, jobs=self.jobs)
 
     def _train(
         self, name: str, settings: Mapping[str, object], X: Matrix, what: str, **related: Any
@@ -360,6 +448,8 @@ class Similarity:
         self._check_fitted()
         if k < 1:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
+        if len(getattr(queries, "shape", ())) == 2:
+            queries = make_rows(queries)
         queries = [queries] if isinstance(queries, str | os.PathLike) else queries
         asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(queries)
         # names of columns beside a gallery that is read are those of a file of queries
@@ -462,6 +552,8 @@ class Similarity:
         (raw,) = self._described(found)
         rows = self._side(raw, True, found)[1][~is_new]
         learner = self._train(name, settings, rows, f"learning ({name}) without a quarter of the classes", y=y)
+        if (share := self._of_fit["share"]) != 1:
+            learner = learner.blended(share)
         own = found.labels[is_new]
         compared = self._compared(raw[is_new], found, learner)
         table = evaluation.compare_on_labels(compared, own, seed=self.random_state, noun=found.noun)
@@ -504,7 +596,7 @@ class Similarity:
         if learned is None:
             return self._side(raw, False, found)[1], found.table()
         learner, rows = self._side(raw, True, found)
-        has_own_gallery = found.root is None and learner.metric_ == "inner_product"
+        has_own_gallery = found.root is None and self.keeps_gallery
         if has_own_gallery and learned == "gallery":
             return raw, found.table()
         try:
@@ -581,7 +673,7 @@ class Similarity:
         about["left_out"] = _reasons_table(self._fit_left_out).to_dict(orient="list")
         about["columns"] = list(self.columns_)
         described = self.representation_
-        arrays = {"mean": self.scaling.mean_} if described is None else described.describer.arrays()
+        arrays = self.scaling.arrays() if described is None else described.describer.arrays()
         write_similarity(path, about, arrays, self.reduction, self.learner_)
 
     @classmethod
@@ -595,7 +687,7 @@ class Similarity:
             chosen = {"hold_out": about["hold_out"], "random_state": about["seed"]}
             model = kind(described["name"], about["learner"]["name"], **chosen, **how)
             if of_vectors:
-                model.pipeline_ = with_steps(Scaling.restored(described["settings"], own["mean"]), learner)
+                model.pipeline_ = with_steps(Scaling.restored(described["settings"], own), learner)
             else:
                 model.representation_ = restored_representation(described, own)
                 model.pipeline_ = with_steps(arrays["reduction"], learner)
@@ -603,7 +695,8 @@ class Similarity:
             model.rows_ = stored.set_axis(["id" if of_vectors else "path", "label", "content", "role"], axis=1)
             model.columns_, model.seconds_ = tuple(about["columns"]), dict(about["seconds"])
             left_out = list(zip(about["left_out"]["path"], about["left_out"]["reason"], strict=True))
-            model._remember(left_out, {name: about[name] for name in _OF_FIT})
+            of_choice = {name: about.get(name, value) for name, value in _OF_CHOICE.items()}
+            model._remember(left_out, {name: about[name] for name in _OF_FIT} | of_choice)
         return model
 
     def about(self) -> About:
@@ -635,6 +728,12 @@ class Similarity:
             "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
             **self._of_fit,
         }
+
+    @property
+    def keeps_gallery(self) -> bool:
+        """Tell whether vectors of a gallery stay as they are in an index: all that was learned is in queries."""
+        scaling, learner = self.scaling, self.learner_
+        return learner.metric_ == "inner_product" and learner.is_linear and not scaling.is_unit
 
     @property
     def scaling(self) -> Scaling:

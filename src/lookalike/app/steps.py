@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Normalizer
+from sklearn.preprocessing import Normalizer, normalize
 
-from lookalike.core.arrays import Array, Matrix, Reals
+from lookalike.app.model_file import SCALINGS
+from lookalike.core.arrays import Matrix, Reals
 from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.clustering import one_thread, principal_components
@@ -18,32 +19,52 @@ from lookalike.learners.base import SimilarityLearner, is_sparse
 
 MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
+UNIT = 1e-5
+"""Rows whose length is within this of 1 have unit length."""
 _MOST_ROWS = 2000  # that principal components are found from
 
 
 class Scaling(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Takes their mean from vectors, if they are dense, and divides them by their mean length.
+    """Moves vectors and divides them, as margins and steps of learners suit rows about 0 of length 1.
 
-    That changes no order before learning. After it, (a - m)'W(b - m) / s^2 orders rows b as the inner product with
-    W'(a - m) / s^2 does: a gallery stays as it is. Margins and steps of learners suit rows about 0 of length 1.
+    Parameters
+    ----------
+    how : str, default="length"
+        One of `SCALINGS`. ``"length"``: dense vectors less their mean, divided by their mean length. That changes no
+        order before learning, and after it (a - m)'W(b - m) / s^2 orders rows b as the inner product with W'(a - m) /
+        s^2 does: a gallery stays as it is. Of sparse vectors no mean is taken.
 
     Attributes
     ----------
-    mean_ : ndarray of shape (d,), or (0,) of sparse vectors
+    mean_ : ndarray of shape (d,), or (0,) where none is taken
+    deviations_ : ndarray of shape (d,), or (0,) where vectors are not divided by them
     scale_ : float
         The mean length of the vectors that are learned from, less their mean.
     """
 
+    def __init__(self, how: str = "length") -> None:
+        self.how = how
+
+    @property
+    def is_unit(self) -> bool:
+        """Tell whether vectors are brought to unit length."""
+        return self.how != "length"
+
     def fit(self, X: Matrix, y: object = None) -> Self:
-        """Take the mean and the mean length; lengths that are too large for the vectors' type are a ValueError."""
+        """Take mean, deviations and mean length; lengths that are too large for the vectors' type are a ValueError."""
+        self.mean_ = self.deviations_ = np.empty(0)
         with np.errstate(over="ignore", invalid="ignore"):  # infinity is refused below
             if is_sparse(X):
-                self.mean_, rows = np.empty(0), X.copy()
+                rows = X.copy()
                 rows.data, exponent = _near_one(rows.data)
                 squares = rows.multiply(rows).sum(axis=1)
             else:
-                self.mean_ = X.mean(axis=0, dtype=np.float64)
-                rows, exponent = _near_one(X - self.mean_.astype(X.dtype))
+                if self.how != "unit":
+                    self.mean_ = X.mean(axis=0, dtype=np.float64)
+                if self.how == "standard":
+                    deviations = X.std(axis=0, dtype=np.float64)
+                    self.deviations_ = np.where(deviations > 0, deviations, 1.0)
+                rows, exponent = _near_one(self._moved(X))
                 squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
             length = float(np.ldexp(np.sqrt(squares.astype(np.float64)).mean(), exponent))
             if not np.isfinite(X.dtype.type(length)):
@@ -51,23 +72,42 @@ class Scaling(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_, self.scale_ = X.shape[1], length or 1.0
         return self
 
+    def _moved(self, X: Matrix) -> Matrix:
+        """Return vectors less their mean, divided by deviations."""
+        kind = X.dtype
+        X = X - self.mean_.astype(kind) if len(self.mean_) else X
+        return X / self.deviations_.astype(kind) if len(self.deviations_) else X
+
     def transform(self, X: Matrix) -> Matrix:
         """Return vectors, moved and divided."""
-        kind = X.dtype.type
-        return (X - self.mean_.astype(kind) if len(self.mean_) else X) / kind(self.scale_)
+        moved = self._moved(X)
+        if not self.is_unit:
+            return moved / X.dtype.type(self.scale_)
+        if is_sparse(moved):
+            return normalize(moved)
+        lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved, dtype=np.float64))
+        # rows that have unit length up to rounding stay as they are, so that a gallery of such rows does
+        stays = (lengths == 0) | (np.abs(lengths - 1) < UNIT)
+        return moved / np.where(stays, 1.0, lengths).astype(X.dtype)[:, None]
 
     def settings(self) -> dict[str, Any]:
         """Return what a model file says of it."""
-        return {"dimensions": int(self.n_features_in_), "centred": len(self.mean_) > 0, "scale": float(self.scale_)}
+        about: dict[str, Any] = {"dimensions": int(self.n_features_in_), "centred": len(self.mean_) > 0}
+        return about | {"scale": float(self.scale_), "scaling": self.how}
+
+    def arrays(self) -> Arrays:
+        """Return the arrays that a model file holds of it."""
+        return {"mean": self.mean_, "deviations": self.deviations_}
 
     @classmethod
-    def restored(cls, settings: dict[str, Any], mean: Array) -> Self:
-        """Make what a model file holds."""
-        if mean.shape != (settings["dimensions"] * settings["centred"],) or not settings["scale"] > 0:
+    def restored(cls, settings: dict[str, Any], arrays: Arrays) -> Self:
+        """Make what a model file holds; those of 1.1 have neither deviations nor a choice."""
+        scaling, d = cls(settings.get("scaling", "length")), settings["dimensions"]
+        scaling.mean_, scaling.deviations_ = arrays["mean"], arrays.get("deviations", np.empty(0))
+        fits = scaling.mean_.shape == (d * settings["centred"],) and scaling.deviations_.shape in ((0,), (d,))
+        if not fits or scaling.how not in SCALINGS or not settings["scale"] > 0:
             raise ValueError("the mean of the vectors is not of their dimensions")
-        scaling = cls()
-        scaling.n_features_in_, scaling.mean_ = settings["dimensions"], mean
-        scaling.scale_ = settings["scale"]
+        scaling.n_features_in_, scaling.scale_ = d, settings["scale"]
         return scaling
 
 

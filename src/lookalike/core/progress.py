@@ -22,9 +22,9 @@ def progress_lines(what: str, seconds: float = SECONDS, stream: TextIO | None = 
         now = time.monotonic()
         if now - last >= seconds or (done == total and last > start):
             last = now
-            rate = done / max(now - start, 1e-9)
-            left = (total - done) / rate
-            print(f"{what}: {done:,} of {total:,}, {rate:.1f} a second, {left:.0f} s left", file=stream, flush=True)
+            left = (total - done) * (now - start) / max(done, 1)
+            forecast = f", {left:.0f} s left" if 0 < done < total else ""
+            print(f"{what}: {done:,} of {total:,} after {now - start:.0f} s{forecast}", file=stream, flush=True)
 
     return report
 

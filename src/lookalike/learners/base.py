@@ -107,6 +107,10 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     accepts: ClassVar[frozenset[str]] = frozenset()
     needs_labels: ClassVar[bool] = True
     learns_matrix: ClassVar[bool] = True
+    can_blend: ClassVar[bool] = True
+    """Whether `blended` works."""
+    is_linear: ClassVar[bool] = True
+    """Whether an index needs of the learner only what queries, and under a distance rows, are multiplied by."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

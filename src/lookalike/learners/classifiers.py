@@ -31,6 +31,7 @@ class ClassMap(SimilarityLearner):
     """Base of the maps to numbers of unit length; a subclass sets ``mean_``, ``components_`` and ``intercept_``."""
 
     accepts = frozenset({"labels"})
+    can_blend = is_linear = False
     mean_: Doubles
     components_: Doubles
     intercept_: Doubles
@@ -86,6 +87,14 @@ class ClassMap(SimilarityLearner):
         if rank is not None:
             raise ValueError(f"{type(self).__name__} maps rows to few numbers already: give no rank")
         return self.transform(X)
+
+    def index_map(self) -> dict[str, Array]:
+        """Return what queries of an index go through: ``matrix``, ``intercept``, and if ``probabilities`` follow."""
+        matrix, intercept = self.components_, self.intercept_ - self.mean_ @ self.components_
+        probable = getattr(self, "compare", "") == "probabilities"
+        if probable and matrix.shape[1] == 1:
+            matrix, intercept = (np.hstack([np.zeros_like(part), part]) for part in (matrix, intercept))
+        return {"matrix": matrix, "intercept": intercept} | ({"probabilities": np.ones(1)} if probable else {})
 
     def transform(self, X: Matrix) -> Array:
         """Map rows to numbers of unit length, whose inner product is the learned similarity.
