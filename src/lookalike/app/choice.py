@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import special
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from lookalike.app.steps import Scaling
 from lookalike.core.arrays import Array, Doubles, Matrix, Truths
@@ -24,7 +25,7 @@ from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.online import can_hold_out, held_out_rows
 from lookalike.learners.registry import learner_class
 from lookalike.learners.tfidf import TFIDF
-from lookalike.ranking.rankings import rank_leave_one_out
+from lookalike.ranking.rankings import Similarity, rank_leave_one_out
 
 NEW, SEEN = "new", "seen"
 """Whether a model will be asked about classes that it has not learned from, or about those that it has."""
@@ -260,6 +261,41 @@ def choose_for_seen(
     best = max(scored, key=lambda row: row[0])
     _, name, settings = scored[0] if scored[0][0] >= best[0] - TIE else best
     return name, settings, values
+
+
+class _Mapped(NamedTuple):
+    """Rows mapped by a transformer of scikit-learn, compared by Euclidean distance."""
+
+    transformer: NeighborhoodComponentsAnalysis
+
+    def similarity(self, A: Matrix, B: Matrix) -> Array:
+        """Return minus the squared distances of mapped rows."""
+        mapped = [self.transformer.transform(rows) for rows in (A, B)]
+        return Euclidean().fit(mapped[1]).similarity(*mapped)
+
+
+def rivals(X: Matrix, y: Array, train: Train) -> dict[str, Callable[[Matrix, Array], Similarity]]:
+    """Return what one would take in place of a model, by name: what learns from rows and labels."""
+    default = choose_learner(X, y)
+
+    def learns(name: str, settings: Mapping[str, object]) -> Callable[[Matrix, Array], Similarity]:
+        return lambda rows, labels: train(name, settings, rows, y=labels)
+
+    found: dict[str, Callable[[Matrix, Array], Similarity]] = {
+        f"{default.name}": learns(default.name, default.parameters),
+        "logistic regression, scores": learns("LogisticRegression", {"C": 100.0, "compare": "scores"}),
+        "logistic regression, probabilities": learns("LogisticRegression", {"C": 100.0}),
+    }
+    if not is_sparse(X) and X.shape[1] <= MOST_COVARIANCES:
+        found["LDA"] = learns("LDA", {})
+    if not is_sparse(X) and X.shape[0] ** 2 * X.shape[1] <= FEW_PAIRS:
+        found["NCA"] = lambda rows, labels: _Mapped(NeighborhoodComponentsAnalysis(max_iter=50).fit(rows, labels))
+    return found
+
+
+def mean_map(model: Similarity, X: Matrix, y: Array) -> float:
+    """Return mean average precision of rows that query each other."""
+    return rank_leave_one_out(model, X, y, n_neighbours=0).mean_average_precision()
 
 
 def too_long(name: str, X: Matrix, other: Choice) -> str | None:

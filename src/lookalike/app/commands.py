@@ -403,6 +403,9 @@ def evaluate(
     no_new_classes: Annotated[
         bool, Option("--no-new-classes", help="do not measure, by another fit, what learning does for new classes")
     ] = False,
+    compare: Annotated[
+        bool, Option("--compare", help="measure LDA, logistic regression and others on the same rows, with seconds")
+    ] = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     cache: options.CacheOption = None,
@@ -432,6 +435,7 @@ def evaluate(
                 new = similarity.evaluate_new_classes(rows)
             except LookalikeError as error:
                 why_not = str(error)
+        others = similarity.compare(rows) if compare else None
     counts, noun = table.attrs, rows.noun
     if counts["learned_from"]:
         warnings.warn(
@@ -442,6 +446,8 @@ def evaluate(
     if as_json:
         tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(similarity.left_out_)}
         tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": options.records(new)} | new.attrs
+        if others is not None:
+            tables["compared"] = options.records(others)
         options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
         return
     where = f"{noun}s that " + ("it has learned from" if counts["learned_from"] else "it has not learned from")
@@ -459,6 +465,12 @@ def evaluate(
         classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], noun)
         title = f"on {classes} classes left out of learning ({evaluated}):"
         options.tell(["", title, *measure_lines(new)])
+    if others is not None:
+        options.tell(
+            ["", "mAP beside what one would take in its place, on classes that are seen and that are new:", ""]
+        )
+        table = others.set_index("method").rename_axis(None)
+        options.tell(table.to_string(float_format=lambda value: f"{value:.3f}", na_rep="").splitlines())
 
 
 def _evaluated(table: pd.DataFrame, noun: str) -> str:

@@ -560,6 +560,60 @@ class Similarity:
         table.attrs |= {"classes": np.unique(own).tolist(), "evaluated": len(own), "learned_from": len(y)}
         return table
 
+    def compare(self, source: Source, labels: OwnLabels = None, **columns: Unpack[Columns]) -> pd.DataFrame:
+        """Measure the model beside what one would take in its place, on classes that are seen and that are new.
+
+        All learn from the rows that the model has learned from, and are asked with the others (``seen``); and again
+        without a quarter of the classes, and are asked with these (``new``, as of `evaluate_new_classes`). Those
+        beside it are learners of this package with their defaults, of scikit-learn LDA, logistic regression and, of few
+        rows, NCA; and Euclidean distance and cosine without learning.
+
+        Parameters
+        ----------
+        source, labels, id_column, label_column
+            As of `read`: the source that the model has learned from, of which it holds some rows out.
+
+        Returns
+        -------
+        DataFrame
+            ``method``, ``seen`` and ``new`` (mean average precision; NaN where fewer than four classes have two rows),
+            and ``seconds`` of the processor that learning took.
+        """
+        found = self.read(source, labels, **columns).related()
+        seen = self.learned_from(found)
+        if found.labels is None or not seen.any() or seen.all():
+            raise LookalikeError(
+                f"{found.source} must have labelled rows that the model has learned from, and others to ask with: fit "
+                "with --hold-out 0.25, and name the same source"
+            )
+        y, (raw,) = found.labels, self._described(found)
+        X = self._side(raw, True, found)[1]
+        is_new = None
+        with suppress(LookalikeError):  # there are too few classes
+            is_new = learning.choose_new_classes(y, generator(self.random_state, "own images", "new classes"))
+        parts = [(seen, ~seen)] + ([] if is_new is None else [(~is_new, is_new)])
+        own = type(self.learner_).__name__
+        settings = {key: value for key, value in self.learner_.get_params().items() if key not in learning.OURS}
+        ways = {f"this model ({own})": partial(self._as_this, own, settings)} | choice.rivals(
+            X[seen], y[seen], self._trained
+        )
+        records = []
+        for number, (name, way) in enumerate(ways.items()):
+            self.progress(f"learning ({name})", number, len(ways))
+            start = time.process_time()
+            values = [choice.mean_map(way(X[known], y[known]), X[asked], y[asked]) for known, asked in parts]
+            records.append((name, *values, (time.process_time() - start) / len(parts)))
+        for name, rows in {BASELINE: raw, COSINE: normalize(raw.astype(np.float64))}.items():
+            plain = Euclidean().fit(rows)
+            records.append((name, *(choice.mean_map(plain, rows[asked], y[asked]) for _, asked in parts), 0.0))
+        names = [*["method", "seen", "new"][: 1 + len(parts)], "seconds"]
+        return pd.DataFrame(records, columns=names).reindex(columns=["method", "seen", "new", "seconds"])
+
+    def _as_this(self, name: str, settings: Mapping[str, object], X: Matrix, y: Array) -> SimilarityLearner:
+        """Learn as the model did, on other rows."""
+        learner, share = self._trained(name, settings, X, y=y), self._of_fit["share"]
+        return learner if share == 1 else learner.blended(share)
+
     def vectors(
         self, source: Source, *, learned: str | None = None, **columns: Unpack[Columns]
     ) -> tuple[Matrix, pd.DataFrame]:
