@@ -661,7 +661,7 @@ class Similarity:
         return self.representation == OF_VECTORS
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "rows_") and (not hasattr(self, "pipeline_") or self.pipeline_[-1] == "passthrough"):
+        if not hasattr(self, "pipeline_") or self.pipeline_[-1] == "passthrough":
             raise LookalikeError("nothing has been learned yet: call fit, or load a model")
 
     def _check_source(self, source: Source, *given: object) -> bool:
