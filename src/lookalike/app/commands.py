@@ -88,18 +88,13 @@ def fit(
     hold_out: Annotated[
         float,
         Option(
-            metavar="SHARE",
-            callback=_below_one,
-            help="share of every class (or of the triplets' queries) to keep for `evaluate`, such as 0.25",
+            metavar="SHARE", callback=_below_one, help="share of every class (or of triplets' queries) for `evaluate`"
         ),
     ] = 0.0,
     representation: options.Representation = None,
     words: options.Words = None,
     learner: Annotated[
-        str | None,
-        Option(
-            metavar="NAME", help="the learner (default: what suits the rows; with --set, OASIS)", show_default=False
-        ),
+        str | None, Option(metavar="NAME", help="the learner (default: what suits the rows; with --set, OASIS)")
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -286,8 +281,7 @@ def rank(
     gallery: Annotated[
         Path,
         Option(
-            metavar="SOURCE",
-            help="what to rank: a folder of images, at any depth, a file of `lookalike index`, or a file of vectors",
+            metavar="SOURCE", help="a folder of images, at any depth, a file of `lookalike index`, or one of vectors"
         ),
     ],
     id_column: options.IdColumn = None,

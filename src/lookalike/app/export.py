@@ -69,8 +69,8 @@ def export(
     d = next(iter(form.query_map.values())).shape[-1]
     if to == "faiss":
         _faiss_index(np.empty((0, d), dtype=np.float32), index, form.metric)  # refused before rows are read
-    found, rows = model.gallery_rows(gallery)
-    n_bytes = 4 * rows.shape[0] * d
+    found = model.read_gallery(gallery)
+    rows, n_bytes = model.learner_rows(found), 4 * len(found) * d
     if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
         raise LookalikeError(
             f"the vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give them fewer dimensions, "

@@ -58,9 +58,7 @@ Representation = Annotated[str | None, Option(metavar="NAME", help="how images a
 Words = Annotated[
     int | None,
     Option(
-        metavar="N",
-        min=1,
-        help="words of the codebook of visterms (default: 100 to 1,000, depending on the number of images)",
+        metavar="N", min=1, help="words of the codebook of visterms (default: 100 to 1,000, by the number of images)"
     ),
 ]
 Seed = Annotated[int, Option(metavar="N", min=0, help="seed of all random draws")]

@@ -116,9 +116,7 @@ def evaluate_triplets(
     features: Annotated[
         str | None,
         Option(
-            metavar="NAMES",
-            callback=_names,
-            help="separated by commas (default: all, if there is neither --model nor --vectors)",
+            metavar="NAMES", callback=_names, help="separated by commas (default: all, without --model and --vectors)"
         ),
     ] = None,
     model: Annotated[
@@ -132,9 +130,7 @@ def evaluate_triplets(
     codebook_images: Annotated[
         Path | None,
         Option(
-            metavar="FOLDER",
-            help="images to learn codebooks from (default: DIR/training, or else the triplets' images, without "
-            "ratings)",
+            metavar="FOLDER", help="images to learn codebooks from (default: DIR/training, or the triplets' images)"
         ),
     ] = None,
     output: Table = None,
