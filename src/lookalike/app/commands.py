@@ -87,9 +87,7 @@ def fit(
     label_column: options.LabelColumn = None,
     hold_out: Annotated[
         float,
-        Option(
-            metavar="SHARE", callback=_below_one, help="share of every class (or of triplets' queries) for `evaluate`"
-        ),
+        Option(metavar="SHARE", callback=_below_one, help="share of every class (or triplets' queries) for `evaluate`"),
     ] = 0.0,
     representation: options.Representation = None,
     words: options.Words = None,
@@ -280,9 +278,7 @@ def rank(
     ],
     gallery: Annotated[
         Path,
-        Option(
-            metavar="SOURCE", help="a folder of images, at any depth, a file of `lookalike index`, or one of vectors"
-        ),
+        Option(metavar="SOURCE", help="a folder of images, at any depth, a file of vectors, or of `lookalike index`"),
     ],
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
