@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,3 +106,14 @@ def test_a_model_of_vectors_that_the_release_before_wrote_ranks_as_it_did(tmp_pa
         loaded = lookalike.load(path)
     assert loaded.rank(["3"], rows, k=5).equals(model.rank(["3"], rows, k=5))
     assert loaded.about() == model.about()
+
+
+@pytest.mark.parametrize("part", ["learner", "representation", "fitted", "made_by", "images"])
+def test_a_part_that_a_file_lacks_is_told_by_every_command(here, refused, part):
+    about, arrays = parts("m.lookalike")
+    del about[part]
+    write_parts(Path("m.lookalike"), about, arrays)
+    lines = ["rank m.lookalike photos/red/1.png --gallery photos", "evaluate m.lookalike photos"]
+    lines += ["index m.lookalike photos", *["info m.lookalike"] * (part not in ("fitted", "images"))]
+    for line in lines:
+        assert "m.lookalike lacks a part of a lookalike image similarity" in refused(line)
