@@ -4,7 +4,7 @@ The rows are synthetic: about 73 non-zeros each, words drawn with Zipf exponent 
 JMLR describes its visterms ("about 70" of 10,000). Labels are random, so that almost every step has a loss and changes
 W: the most work that a step can be. Methods take turns, block of steps by block, and seconds are those of the
 processor that the one thread had, so that what else runs on the machine weighs little, and on all of them alike (it
-still takes memory bandwidth and cache: measure on a quiet machine). The constants of `lookalike.learners.gram`, by
+still takes memory bandwidth and cache: measure on a quiet machine). The constants of `lookalike.learners.dual`, by
 which ``solver="auto"`` decides, are from here.
 
     python benchmarks/oasis_steps.py --dimensions 1000 10000 --rows 400 2000 --output oasis_steps.json
@@ -28,12 +28,11 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.learners import OASIS, TripletSampler, gram, warm_up
+from lookalike.learners import OASIS, TripletSampler, dual, warm_up
 
 AGGRESSIVENESS = 0.1
 NON_ZEROS = 73
@@ -62,10 +61,9 @@ def on_w(X: sp.csr_array, dtype: str, n_steps: int) -> Step:
     return OASIS(AGGRESSIVENESS, dtype=dtype, solver="rows").steps(X, n_steps).take
 
 
-def on_products(X: sp.csr_array, dtype: str, n_steps: int, at_once: bool) -> Step:
-    """Return the steps of ``solver="gram"``, which write an update at once, or catch up with a log."""
-    with patch.object(gram, "DIRECT_ROWS", X.shape[0] if at_once else 0):
-        return OASIS(AGGRESSIVENESS, dtype=dtype, solver="gram").steps(X, n_steps).take
+def on_products(X: sp.csr_array, dtype: str, n_steps: int) -> Step:
+    """Return the steps of ``solver="gram"``."""
+    return OASIS(AGGRESSIVENESS, dtype=dtype, solver="gram").steps(X, n_steps).take
 
 
 def whole_fits(X: sp.csr_array, y: np.ndarray, n_steps: int, repeat: int) -> dict[str, Any]:
@@ -77,9 +75,9 @@ def whole_fits(X: sp.csr_array, y: np.ndarray, n_steps: int, repeat: int) -> dic
             OASIS(AGGRESSIVENESS, n_steps, solver=solver, random_state=0).fit(X, y)
             seconds[solver].append(time.process_time() - start)
         start = time.process_time()
-        assert gram.Gram.copied(X, "float32").products.size
+        assert dual.Gram.copied(X, "float32").products.size
         seconds["products"].append(time.process_time() - start)
-    auto = "gram" if gram.is_faster(X.shape[0], X.nnz, X.shape[1], n_steps) else "rows"
+    auto = "gram" if dual.is_faster(X.shape[0], X.nnz, X.shape[1], n_steps) else "rows"
     return {name: min(values) for name, values in seconds.items()} | {"auto": auto, "steps": n_steps}
 
 
@@ -155,12 +153,11 @@ def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict
     methods: dict[str, tuple[Step, int]] = {
         BASE: (on_w(X, "float32", total), n_steps),
         "on W, float64": (on_w(X, "float64", total), n_steps),
-        "on products, with a log, float32": (on_products(X, "float32", total, False), n_steps),
+        "on products, float32": (on_products(X, "float32", total), n_steps),
         "NumPy, non-zeros only (np.ix_), float32": (numpy_non_zeros(X)[0], max(1, n_steps // 40)),
     }
     if n <= 4000:
-        methods["on products, at once, float32"] = (on_products(X, "float32", total, True), n_steps)
-        methods["on products, with a log, float64"] = (on_products(X, "float64", total, False), n_steps)
+        methods["on products, float64"] = (on_products(X, "float64", total), n_steps)
     if d <= 1000:
         methods["NumPy, dense recursion as printed, float32"] = (numpy_dense(X)[0], max(1, n_steps // 400))
     speeds = measure(methods, triplets, repeat)

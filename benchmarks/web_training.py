@@ -6,7 +6,7 @@ has fewer losses than the identity and a step without a loss writes nothing; the
 the methods take turns, each from the same W, on triplets that it has not seen before:
 
 - sequential: the compiled step of `OASIS.fit`, as `large_scale.train` takes it;
-- a query: the same with so many triplets in a row that share their query image (`learners.query_groups`);
+- a query: the same with so many triplets in a row that share their query image (`learners.kernels`);
 - NumPy: the same step on the block of W at the non-zeros only (np.ix_), float32, one thread.
 
 All of them include drawing the triplets and weighting the rows. Wall time means something on a quiet machine only;
@@ -41,10 +41,10 @@ from lookalike.core.kernels import njit
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
-from lookalike.learners import large_scale
-from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.large_scale import BLOCK, TrainingPlan
-from lookalike.learners.query_triplets import QueryTripletSampler
+from lookalike.studies.web import large_scale
+from lookalike.studies.web.compact_rows import CompactRows
+from lookalike.studies.web.large_scale import BLOCK, TrainingPlan
+from lookalike.studies.web.query_triplets import QueryTripletSampler
 
 AGGRESSIVENESS = 0.1
 CHUNKS = 1_000_000

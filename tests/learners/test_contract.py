@@ -271,6 +271,25 @@ def test_transform_gives_the_similarity(learner):
         np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
 
 
+@every
+def test_metric_learns_names_say_the_same(learner):
+    model, pairs = fitted(learner), np.stack([X[:9], X[9:18]], axis=1)
+    expected = np.diag(model.similarity(X[:9], X[9:18])).astype(np.float64)
+    np.testing.assert_allclose(
+        model.pair_score(pairs), expected, atol=tolerance(learner) * max(1.0, abs(expected).max())
+    )
+    with pytest.raises(ValueError, match=r"shape \(m, 2, d\)"):
+        model.pair_score(X)
+    if model.metric_ == "inner_product":
+        with pytest.raises(AttributeError, match="learns an inner product"):
+            model.get_metric()
+        return
+    M, distance = model.get_mahalanobis_matrix(), model.get_metric()
+    difference = X[0] - X[9]
+    assert distance(X[0], X[9], squared=True) == pytest.approx(max(difference @ M @ difference, 0))
+    assert distance(X[0], X[9]) ** 2 == pytest.approx(max(-expected[0], 0), rel=1e-4)
+
+
 def in_an_index(model, rows, rank=None):
     """Return the distances below 0, or inner products, of rows as queries with rows as a gallery: as an engine does."""
     Q, G = (sp.csr_array(side(rows, rank)).toarray() for side in (model.transform_queries, model.transform_gallery))
@@ -633,7 +652,7 @@ def test_rows_out_of_all_range_are_refused_by_a_fitted_learner(learner):
 def test_a_matrix_that_memory_cannot_hold_is_refused_before_it_is_made(learner, kind, monkeypatch):
     monkeypatch.setattr(base.os, "sysconf", lambda name: 30)
     too_large = r"24 x 24 numbers, which takes .* GB .*: use DiagonalOASIS, SOMLTG"
-    if hasattr(type(learner), "strengths_"):  # no matrix is made before somebody asks for it
+    if hasattr(type(learner), "dual_coef_"):  # no matrix is made before somebody asks for it
         model = clone(learner).set_params(solver="gram").fit(kind(X), Y)
         with pytest.raises(ValueError, match=too_large):
             getattr(model, model.matrix_name)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.learners import LEARNERS
-from lookalike.learners.gram import Gram, ValidationRows
+from lookalike.learners.dual import Gram, ValidationRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

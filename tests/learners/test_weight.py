@@ -21,7 +21,8 @@ assert not {{"numba", "scipy", "sklearn"}} & set(sys.modules), "importing the pa
 import numpy as np
 import scipy.sparse as sp
 from lookalike.learners import curve
-from lookalike.learners import OASIS, large_scale, query_triplets, relevance_triplets  # all modules
+from lookalike.deep import relevance_triplets
+from lookalike.learners import OASIS
 X, y = np.eye(6) + 0.1, np.arange(6) % 2
 for form in (np.asarray, sp.csr_array):
     model = OASIS(n_steps=50, random_state=0).fit(form(X), y)

@@ -19,7 +19,7 @@ def test_fault_can_be_planted(fault):
 
 
 def test_sixty_faults_are_spread_over_all_rooms_and_each_is_caught():
-    assert len({fault.id for fault in FAULTS}) == len(FAULTS) == 60
+    assert len({fault.id for fault in FAULTS}) == len(FAULTS) >= 60
     counts = Counter(fault.room for fault in FAULTS)
     assert counts.keys() == set(ROOMS)
     assert min(counts.values()) >= 6

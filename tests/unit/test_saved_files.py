@@ -23,10 +23,10 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
-from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.large_scale import TrainingPlan, train
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.landmark.rankings import LandmarkRankings
+from lookalike.studies.web.compact_rows import CompactRows
+from lookalike.studies.web.large_scale import TrainingPlan, train
 
 N_FLIPS = 200
 RANDOM = np.random.default_rng(0)

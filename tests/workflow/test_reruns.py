@@ -42,7 +42,7 @@ RANKING = {f"train_networks_{seed}_demo_triplets": int(find_spec("torch") is not
 EDITS = {
     "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks count_visterms scan_images_demo draw_splits"),
     "four-studies": (
-        ["learners/lego.py", "learners/soml.py", "learners/query_groups.py", "features/hog.py"],
+        ["learners/lego.py", "learners/soml.py", "studies/web/query_triplets.py", "features/hog.py"],
         ALL,
         EACH_STUDY,
         # LEGO is in the side study of few images, and features make the relevance that networks learn from

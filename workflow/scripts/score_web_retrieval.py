@@ -13,9 +13,9 @@ with logged(snakemake):
     from lookalike.data.web_marginals import measure_marginals
     from lookalike.exhibits.results import read_results, results_frame, write_results
     from lookalike.features.visterm_store import VistermStore
-    from lookalike.learners.compact_rows import CompactRows
     from lookalike.learners.model_io import save
     from lookalike.studies.web import protocol
+    from lookalike.studies.web.compact_rows import CompactRows
     from lookalike.studies.web.results import counted, times_of_ranker
     from lookalike.studies.web.settings import LogLearning, LogTest
 

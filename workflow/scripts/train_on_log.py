@@ -7,7 +7,7 @@ with logged(snakemake, append=True):
     from pathlib import Path
 
     from lookalike.data.query_log import QueryLog
-    from lookalike.learners.compact_rows import CompactRows
+    from lookalike.studies.web.compact_rows import CompactRows
     from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
     from lookalike.studies.web.settings import LogLearning
     from lookalike.studies.web.validation import Validation

@@ -22,9 +22,9 @@ from lookalike.deep.images import ImageSource
 from lookalike.deep.loop import Curve, Machine, Task, Trained, outputs, train, training_seeds
 from lookalike.deep.loss import squared_distances, triplet_hinges
 from lookalike.deep.network import DeepRankingNetwork
+from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import TripletSource, TripletStream
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 from lookalike.learners.triplets import check_triplets
 
 LEAST_HELD_OUT = 3
@@ -51,7 +51,7 @@ def train_ranking(
     source : ImageSource
         Windows of ``network.configuration.input_size`` pixels.
     sampler : TripletSource
-        Such as `lookalike.learners.relevance_triplets.RelevanceTripletSampler`, fresh.
+        Such as `lookalike.deep.relevance_triplets.RelevanceTripletSampler`, fresh.
     settings : RankingSettings, optional
     rows : array-like of int, optional
         Row of `source` for every row number that the sampler draws, such as ``relevance.image_id``; by default the same

@@ -33,8 +33,8 @@ from lookalike.deep.model_io import load_network, save_network
 from lookalike.deep.network import ClassificationNetwork, DeepRankingNetwork, Network
 from lookalike.deep.pretraining import pretrain
 from lookalike.deep.ranking import hold_out, train_ranking
+from lookalike.deep.relevance_triplets import RelevanceTripletSampler, warm_up
 from lookalike.deep.settings import NetworkSettings
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler, warm_up
 from lookalike.ranking.distances import pair_distances
 
 Bytes = npt.NDArray[np.uint8]

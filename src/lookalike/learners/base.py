@@ -226,6 +226,71 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return float(ordered(compared, rows, named).mean())
         return rank_leave_one_out(compared, rows, labels_of(y, X), n_neighbours=0).mean_average_precision()
 
+    def pair_score(self, pairs: ArrayLike) -> Array:
+        """Return the similarity of the two rows of every pair, by metric-learn's name.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (m, 2, d)
+
+        Returns
+        -------
+        numpy.ndarray of shape (m,)
+            Larger is more alike; minus the squared distance where `metric_` is ``"sqeuclidean"``.
+
+        Raises
+        ------
+        ValueError
+            For another shape.
+        """
+        given = np.asarray(pairs)
+        if given.ndim != 3 or given.shape[1] != 2:
+            raise ValueError(f"pairs must be of shape (m, 2, d), two rows each, not {given.shape}")
+        left, right = self._comparable(given[:, 0], given[:, 1])
+        if self.metric_ == "inner_product":
+            return _row_dots(self._project(left), right)
+        return -_row_dots(self._project(left - right), left - right)
+
+    def get_mahalanobis_matrix(self) -> Array:
+        """Return M of the squared distance (a - b)'M(a - b), by metric-learn's name.
+
+        Returns
+        -------
+        numpy.ndarray of shape (d, d)
+
+        Raises
+        ------
+        AttributeError
+            Of a learner whose similarity is an inner product.
+        """
+        check_is_fitted(self)
+        if self.metric_ == "inner_product":
+            raise AttributeError(f"{type(self).__name__} learns an inner product and no distance: use similarity")
+        return np.array(self._project(np.eye(self.n_features_in_)))
+
+    def get_metric(self) -> Callable[..., float]:
+        """Return the learned distance as ``distance(u, v, squared=False)`` of two vectors, by metric-learn's name.
+
+        Returns
+        -------
+        callable
+            For instance a metric of scikit-learn's or SciPy's. It does not change with the learner.
+
+        Raises
+        ------
+        AttributeError
+            Of a learner whose similarity is an inner product.
+        """
+        M = self.get_mahalanobis_matrix()
+
+        def distance(u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
+            """Return the distance of two vectors of d numbers."""
+            difference = np.asarray(u) - np.asarray(v)
+            square = max(float(difference @ M @ difference), 0.0)
+            return square if squared else square**0.5
+
+        return distance
+
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns that `transform` gives, for `set_output`, where there is a `transform`.
 

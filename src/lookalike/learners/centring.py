@@ -87,6 +87,17 @@ def squared_distances(rows: Matrix, first: Ints | Longs, second: Ints | Longs) -
     return np.concatenate(found)
 
 
+def all_squared_distances(X: Doubles, products: Doubles) -> Doubles:
+    """Return the squared distances between all rows of X under M, given XM; X itself for M = I."""
+    lengths = np.einsum("ij,ij->i", X, products)
+    distances = products @ X.T
+    distances *= -2
+    distances += lengths[:, None]
+    distances += lengths
+    np.maximum(distances, 0.0, out=distances)
+    return np.asarray(distances)
+
+
 def powers_of_two(lengths: Array) -> Doubles:
     """Return factors that bring lengths to about 1 without rounding; 1 for a length of 0."""
     lengths = np.asarray(lengths, dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 from lookalike.core.arrays import Doubles, Ints, Words
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
-from lookalike.learners.sparse_rows import row_of, sparse_dot
+from lookalike.learners.kernels import row_of, sparse_dot
 from lookalike.learners.triplet_products import Products
 
 

@@ -20,10 +20,10 @@ from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
 from lookalike.learners.base import is_number
 from lookalike.learners.centring import FAR, centre_of, is_sparse, less, squared_distances
+from lookalike.learners.kernels import Rows, add_to_row, longest_row, sparse_dot, subtract_rows
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
-from lookalike.learners.sparse_rows import Rows, add_to_row, longest_row, sparse_dot, subtract_rows
 
 RANDOM_PAIRS = 10_000
 """Pairs of rows, drawn at random, whose distances set the targets."""

@@ -16,6 +16,7 @@ from lookalike.core.arrays import Array, Doubles, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.base import psd_factor
 from lookalike.learners.batch import BatchLearner, Point
+from lookalike.learners.centring import all_squared_distances
 from lookalike.learners.lmnn_factor import descend_margins
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
@@ -298,7 +299,7 @@ class _AllTriplets:
 
     def distances(self, products: Doubles) -> Doubles:
         """Return all squared distances between rows under M, (n, n), given XM."""
-        return _all_distances(self.X, products)
+        return all_squared_distances(self.X, products)
 
     def objective(self, distances: Doubles) -> float:
         """Return eq. 13 at these distances."""
@@ -306,7 +307,7 @@ class _AllTriplets:
 
     def full_objective(self, products: Doubles) -> float:
         """Return eq. 13 over all triplets, given XM."""
-        return _AllTriplets.slacks(self, _all_distances(self.X, products))[0]
+        return _AllTriplets.slacks(self, all_squared_distances(self.X, products))[0]
 
     def slacks(self, distances: Doubles) -> tuple[float, Doubles]:
         """Return eq. 13 at these distances, and the weight of every pair."""
@@ -337,7 +338,7 @@ class _ActiveSet(_AllTriplets):
         """List the impostors within twice the margin, given XM; `keep` those listed before, too."""
         if not keep:
             self._possible[:] = False
-        distances = _all_distances(self.X, products)
+        distances = all_squared_distances(self.X, products)
         reach = np.where(self._targets >= 0, np.take_along_axis(distances, self._targets, 1), -np.inf).max(axis=1)
         within = distances < CANDIDATE_MARGIN + reach[:, None]
         self._possible |= within & (self._classes[:, None] != self._classes)
@@ -353,7 +354,7 @@ class _ActiveSet(_AllTriplets):
         """Return the squared distances of the listed pairs, (n k + m,): target neighbours first, then impostors."""
         n = len(products)
         if len(self._left) > n * n / 20:  # one large product is faster then
-            return np.asarray(_all_distances(self.X, products)[self._left, self._right])
+            return np.asarray(all_squared_distances(self.X, products)[self._left, self._right])
         distances = np.empty(len(self._left))
         pair_distances(self.X, products, self._left, self._right, distances)
         return distances
@@ -387,17 +388,6 @@ def _pair_gradient(X: Doubles, left: Longs, right: Longs, weights: Doubles) -> D
         product = (graph.toarray() if graph.nnz > n * n / 20 else graph) @ X
         gradient = X.T @ (degrees[:, None] * X - product)
     return np.asarray((gradient + gradient.T) / 2)
-
-
-def _all_distances(X: Doubles, products: Doubles) -> Doubles:
-    """Return the squared distances between all rows of X under M, given XM."""
-    lengths = np.einsum("ij,ij->i", X, products)
-    distances = products @ X.T
-    distances *= -2
-    distances += lengths[:, None]
-    distances += lengths
-    np.maximum(distances, 0.0, out=distances)
-    return np.asarray(distances)
 
 
 # Slacks of triplets (i, j, l), with a target neighbour j of i and an impostor l of another class: 1 + d_ij - d_il. What

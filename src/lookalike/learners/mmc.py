@@ -14,6 +14,7 @@ import numpy as np
 from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner, Point
+from lookalike.learners.centring import all_squared_distances
 from lookalike.learners.factor_descent import quasi_newton
 from lookalike.learners.span import Span, principal_axes
 from lookalike.learners.triplets import class_codes
@@ -96,16 +97,16 @@ class SpreadingProblem:
         self._rows = rows @ self.scaled
         # what the directions that are not learned add to every squared distance
         rest = rows - (rows @ self.directions) @ self.directions.T
-        self._constant = 0.0 if len(lengths) == rows.shape[1] else np.maximum(_squared_distances(rest), 0.0)
+        self._constant = 0.0 if len(lengths) == rows.shape[1] else all_squared_distances(rest, rest)
         ends = np.cumsum(sizes)
         self._classes = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         self._n_different = len(rows) ** 2 - int((sizes**2).sum())
 
     def value(self, factor: Doubles) -> tuple[float, Doubles]:
         """Return the mean distance, not squared, over pairs of different classes, and all of them, 0 within classes."""
-        distances = _squared_distances(self._rows @ factor)
+        mapped = self._rows @ factor
+        distances = all_squared_distances(mapped, mapped)
         distances += self._constant
-        np.maximum(distances, 0.0, out=distances)
         np.sqrt(distances, out=distances)
         for own in self._classes:
             distances[own, own] = 0.0
@@ -161,13 +162,3 @@ def ascend(problem: SpreadingProblem, tol: float) -> Iterator[Point]:
         yield Point(value, cache(partial(problem.in_span, feasible)), finished=finished)
         if finished:
             return
-
-
-def _squared_distances(rows: Doubles) -> Doubles:
-    """Return the squared distances of all pairs of rows."""
-    distances = rows @ rows.T
-    lengths = np.diag(distances).copy()
-    distances *= -2
-    distances += lengths
-    distances += lengths[:, None]
-    return np.asarray(distances)

@@ -21,7 +21,12 @@ LEARNER = Kind("lookalike model", 3, "name another model, or fit it again and sa
 CSR_PARTS = ("data", "indices", "indptr")
 FILLED_PARTS = ("most", "places", "values")
 INDEX_TYPES = (np.int32, np.int64)
-DROPPED = {"MMC": {"solver"}}
+DROPPED = {
+    "MMC": {"solver"},
+    "SOMLTG": {"truncate_every_step"},
+    "SOMLDA": {"update_every_step", "count_updates"},
+    "QPAO": {"fixed_sum"},
+}
 """Learner to parameters that files of version 1.1 have and it no longer takes: they only said how it learned."""
 SAMPLED = 997
 """One of so many values is looked at to see whether nearly all of an array are equal."""

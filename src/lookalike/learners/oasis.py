@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import ClassVar, Protocol, Self
@@ -13,45 +13,27 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
-from lookalike.core.kernels import njit
 from lookalike.learners.base import largest_value
 from lookalike.learners.centring import is_sparse
-from lookalike.learners.gram import (
-    DISSIM,
+from lookalike.learners.dual import (
     LARGEST_BYTES,
     LARGEST_ON_PRODUCTS,
-    NO_MARGINS,
-    PLAIN,
+    DualForm,
+    DualSteps,
     Form,
     Gram,
-    GramSteps,
-    RowForm,
     ValidationRows,
     bytes_of_products,
     is_faster,
     is_finite,
 )
+from lookalike.learners.kernels import DISSIM, PLAIN, OrderedRows, take_steps
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced
 from lookalike.learners.projections import nearest_psd
-from lookalike.learners.sparse_rows import (
-    OrderedRows,
-    Rows,
-    add_to_row,
-    bilinear,
-    empty_head,
-    fill_head,
-    longest_row,
-    row_of,
-    squared_norm,
-    subtract_rows,
-)
-
-Kernel = Callable[[Array, Rows, Ints, float, Doubles], tuple[int, int]]
-"""Takes one step a triplet on W in place; returns how many had a loss, and how many an update."""
 
 
 class Steps(Protocol):
-    """What takes the steps of a learner: `GramSteps`, `RowSteps`, or those of several rankers."""
+    """What takes the steps of a learner: `DualSteps`, `RowSteps`, or those of several rankers."""
 
     def take(self, triplets: Ints, /) -> tuple[float, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
@@ -72,9 +54,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     solver: str = "auto"
 
     kind: ClassVar[int] = PLAIN
-    """Of its steps on inner products."""
-    row_kernel: ClassVar[Callable[..., tuple[int, int]]]
-    """Its steps on W."""
+    """Of its steps."""
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
     metric_name: ClassVar[str] = "inner_product"
@@ -107,7 +87,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         self._shared = gram
         return self
 
-    def steps(self, X: Matrix, n_steps: int) -> GramSteps | RowSteps:
+    def steps(self, X: Matrix, n_steps: int) -> DualSteps | RowSteps:
         """Return what takes so many steps from W = I on some rows."""
         X = self._check_rows(X, reset=True)
         self._start(X.shape[1])
@@ -127,7 +107,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
 
     def _start(self, d: int) -> None:
         self.metric_ = self.metric_name
-        self._form: Form = RowForm.identity(d, self.dtype)
+        self._form: Form = DualForm.identity(d, self.dtype)
         super()._start(d)
         self.n_projections_ = 0
         self.projection_: str | None = None
@@ -135,22 +115,22 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     def _prepare(self, X: Matrix, n_steps: int) -> Steps:
         return self._rankers(X, n_steps)[0]
 
-    def _rankers(self, X: Matrix, n_steps: int) -> Sequence[GramSteps | RowSteps]:
+    def _rankers(self, X: Matrix, n_steps: int) -> Sequence[DualSteps | RowSteps]:
         """Return what takes the steps of each ranker; of most learners there is one."""
         shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), self._n_rankers()
-        starts_from_identity = isinstance(self._form, RowForm) and not self._form.rows.shape[0]
+        starts_from_identity = isinstance(self._form, DualForm) and not self._form.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
             gram = Gram.copied(X, self.dtype) if shared is None else shared
             if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
                 raise ValueError(f"gram is of {gram.n_rows:,} other rows: share Gram.copied(X, {self.dtype!r})")
             gram = gram.of_distances if self.kind == DISSIM else gram
-            return [GramSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
+            return [DualSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
         super()._refuse_large_matrix()
         rows = OrderedRows(X, self._form.dtype)
         if starts_from_identity:  # which is the same in every order of features
             starts = [np.eye(X.shape[1], dtype=self.dtype) for _ in range(n_rankers)]
-            return [RowSteps(rows, W, self.row_kernel, C, n_steps * C) for W in starts]
-        return [RowSteps(rows, rows.ordered(self._form.matrix), self.row_kernel, C, np.inf)]
+            return [RowSteps(rows, W, self.kind, C, n_steps * C) for W in starts]
+        return [RowSteps(rows, rows.ordered(self._form.matrix), self.kind, C, np.inf)]
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
@@ -202,17 +182,17 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     @property
     def rows_(self) -> Matrix:
         """Return the rows X of W = I + X'AX, where W was learned in this form."""
-        return self._row_form().rows
+        return self._dual_form().rows
 
     @property
-    def strengths_(self) -> Matrix:
-        """Return the strengths A of W = I + X'AX, where W was learned in this form."""
-        return self._row_form().strengths
+    def dual_coef_(self) -> Matrix:
+        """Return the dual_coef A of W = I + X'AX, where W was learned in this form."""
+        return self._dual_form().dual_coef
 
-    def _row_form(self) -> RowForm:
+    def _dual_form(self) -> DualForm:
         check_is_fitted(self, "_form")
-        if not isinstance(self._form, RowForm):
-            raise AttributeError(f"{type(self).__name__} has rows_ and strengths_ where solver='gram' was used")
+        if not isinstance(self._form, DualForm):
+            raise AttributeError(f"{type(self).__name__} has rows_ and dual_coef_ where solver='gram' was used")
         return self._form
 
     @property
@@ -226,7 +206,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     def _matrix(self) -> Array:
         """Return the learned matrix, which is formed when it is first asked for."""
         check_is_fitted(self, "_form")
-        if isinstance(self._form, RowForm):
+        if isinstance(self._form, DualForm):
             super()._refuse_large_matrix()
         return self._form.matrix
 
@@ -246,12 +226,13 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         """Leave it to steps on W, and to who asks for W."""
 
     def _fitted_values(self) -> dict[str, object]:
-        names = ("rows_", "strengths_") if isinstance(self._form, RowForm) else (self.matrix_name,)
+        names = ("rows_", "dual_coef_") if isinstance(self._form, DualForm) else (self.matrix_name,)
         return super()._fitted_values() | {name: getattr(self, name) for name in names}
 
     def _restore(self, values: dict[str, object]) -> None:
         if "rows_" in values:
-            self._form = RowForm(values.pop("rows_"), values.pop("strengths_"))
+            older = values.pop("strengths_", None)  # by its name in files of 1.1
+            self._form = DualForm(values.pop("rows_"), values.pop("dual_coef_", older))
             if self._form.rows.shape[1] != values["n_features_in_"]:
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
         values.setdefault("projection_", self.projection)  # of files of 1.1
@@ -265,16 +246,16 @@ learned_matrix = property(PassiveAggressive._matrix, PassiveAggressive._set_matr
 class RowSteps:
     """The steps of one learner on W, with its features in the order of some rows."""
 
-    def __init__(self, rows: OrderedRows, W: Array, kernel: Kernel, aggressiveness: float, longest_way: float) -> None:
-        self.rows, self.W, self._kernel, self._aggressiveness = rows, W, kernel, aggressiveness
+    def __init__(self, rows: OrderedRows, W: Array, kind: int, aggressiveness: float, longest_way: float) -> None:
+        self.rows, self.W, self._kind, self._aggressiveness = rows, W, kind, aggressiveness
         self._longest_way = longest_way
         self._formed: Form | None = None
 
-    def take(self, triplets: Ints, margins: Doubles = NO_MARGINS) -> tuple[int, int]:
+    def take(self, triplets: Ints) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
         if self._formed is not None:  # it takes an array of its own before steps change this one
             _ = self._formed.matrix
-        return self._kernel(self.W, self.rows.rows, triplets, self._aggressiveness, margins)
+        return take_steps(self.W, self.rows.rows, triplets, self._aggressiveness, self._kind)
 
     def project(self) -> None:
         """Set W to the nearest positive semidefinite matrix."""
@@ -291,38 +272,6 @@ class RowSteps:
         size = 4 * len(self.W) * (largest * largest)  # of products of rows or of their differences
         is_bounded = (1 + self._longest_way * size) * size < float(np.finfo(self.W.dtype).max) and size * size < 1e300
         return not is_bounded and not is_finite(self.W)
-
-
-@njit(cache=True, nogil=True)
-def oasis_steps(W: Array, rows: Rows, triplets: Ints, aggressiveness: float, margins: Doubles) -> tuple[int, int]:
-    """Take JMLR Figure 1's steps, one a triplet, on W in the order of `rows`; return how many had a loss, an update."""
-    v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
-    v_value = np.empty(v_index.shape[0], dtype=W.dtype)
-    head = empty_head(W)
-    losses = updates = 0
-    for t in range(triplets.shape[0]):
-        query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
-        p_index, p_value = row_of(rows, query)
-        n = subtract_rows(rows, positive, negative, v_index, v_value)
-        n_head = fill_head(v_index[:n], v_value[:n], head)
-        tail_index, tail_value = v_index[n_head:n], v_value[n_head:n]
-
-        score = bilinear(W, p_index, p_value, head, tail_index, tail_value)
-        if margins.shape[0] > 0:  # S(p, p+) - S(p, p-) before the step, where it is asked for
-            margins[t] = score
-        loss = 1.0 - score
-        if loss <= 0.0:
-            continue
-        losses += 1
-
-        norm = squared_norm(v_value[:n]) * rows.squared_norms[query]
-        if norm == 0.0:
-            continue
-        updates += 1
-        tau = min(aggressiveness, loss / norm)
-        for k in range(p_index.shape[0]):
-            add_to_row(W[p_index[k]], W.dtype.type(tau * float(p_value[k])), head, tail_index, tail_value)
-    return losses, updates
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -356,7 +305,7 @@ class OASIS(PassiveAggressive):
     solver : {"auto", "gram", "rows"}, default="auto"
         What steps work on; W is the same up to rounding. ``"rows"``: W itself, the more work the more words a row has.
         ``"gram"``: the inner products of all pairs of rows, the more work the more rows there are. W = I + X'AX is
-        learned as strengths A of rows X, and formed when it is asked for. ``"auto"``: for m steps on n rows of d
+        learned as dual_coef A of rows X, and formed when it is asked for. ``"auto"``: for m steps on n rows of d
         features, z of them not zero, ``"gram"`` where 0.2 n n z + m n (2 + n / 2,500) nanoseconds are less than
         m z (70 + t min(2z, d)), t = d / 1,370 but at least 0.7 and at most 5.3. The constants were measured once, by
         ``benchmarks/oasis_steps.py``, so that every machine decides alike. In a fit of 35,000 steps on rows of 73 words
@@ -381,7 +330,7 @@ class OASIS(PassiveAggressive):
     W_ : numpy.ndarray of shape (d, d)
         The learned matrix; not symmetric unless projected. Formed when it is first asked for, and read-only where it
         is made of `rows_`: set it to another array to change it.
-    rows_, strengths_ : CSR or numpy.ndarray of shape (m, d), CSR of shape (m, m)
+    rows_, dual_coef_ : CSR or numpy.ndarray of shape (m, d), CSR of shape (m, m)
         X and A of W = I + X'AX, where W was learned so: the m rows that took part in an update, and what they have to
         say about each other (float64). Files hold them instead of W. `similarity` and `rank` work with them as long as
         there are at least four features for each of the rows, else with W.
@@ -417,7 +366,6 @@ class OASIS(PassiveAggressive):
     projection_interval: int | None = None
 
     projections: ClassVar = (None, "symmetric", "psd")
-    row_kernel: ClassVar = staticmethod(oasis_steps)
     W_ = learned_matrix
 
     def _check_parameters(self) -> None:
@@ -442,7 +390,7 @@ class OASIS(PassiveAggressive):
     def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
         counts = super()._take(work, examples)
         interval = self.projection_interval
-        if isinstance(work, GramSteps | RowSteps) and interval and (self.n_steps_ + len(examples)) % interval == 0:
+        if isinstance(work, DualSteps | RowSteps) and interval and (self.n_steps_ + len(examples)) % interval == 0:
             self._refuse_overflow(work.has_overflowed())
             work.project()
             self.n_projections_ += 1

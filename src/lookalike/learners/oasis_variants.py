@@ -5,131 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from lookalike.core.arrays import Array, Doubles, Ints, Matrix, Words
-from lookalike.core.kernels import njit
+from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.gram import DISSIM, ONLINE_PROJ, Form, LearningForm, Moment, ValidationRows
-from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix, oasis_steps
-from lookalike.learners.oasis import warm_up as warm_up_oasis
+from lookalike.learners.dual import Form, LearningForm, Moment, ValidationRows
+from lookalike.learners.kernels import DISSIM, ONLINE_PROJ
+from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix
 from lookalike.learners.online import UNTRACED, Draw, Traced
-from lookalike.learners.sparse_rows import (
-    Rows,
-    add_scaled,
-    add_to_row,
-    bilinear,
-    empty_head,
-    fill_head,
-    longest_row,
-    row_of,
-    squared_norm,
-    subtract_rows,
-)
 from lookalike.learners.triplets import TripletSampler
-
-
-@njit(cache=True, nogil=True)
-def symmetric_steps(
-    W: Array, rows: Rows, triplets: Ints, aggressiveness: float, margins: Doubles, dissimilarity: bool
-) -> tuple[int, int]:
-    """Take one symmetric step for each triplet, on a symmetric W in place; return as `oasis_steps` does."""
-    # Both variants add tau / 2 (s v' + v s') to W, with v = p+ - p- and the loss l = max(0, 1 - s'Wv).
-    # Online-Proj-OASIS (draft section 5.2.4): s = p, and tau is that of OASIS.
-    # Dissim-OASIS (draft section 2.2): s = 2p - p+ - p-. With a = p - p+ and b = p - p-, s = a + b and v = b - a, so
-    # s'Wv = b'Wb - a'Wa and (s v' + v s') / 2 = bb' - aa' is minus the paper's V, of which the squared norm is
-    # (||s||^2 ||v||^2 + (s'v)^2) / 2. W_ij and W_ji get one and the same rounded sum, in one addition each.
-    longest, dtype = longest_row(rows), W.dtype
-    v_index, v_value, v_head = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest, dtype), empty_head(W)
-    s_index, s_value, s_head = np.empty(3 * longest, dtype=np.uint32), np.empty(3 * longest, dtype), empty_head(W)
-    sum_index, sum_value = np.empty_like(v_index), np.empty_like(v_value)
-    u_index, u_s, u_v = np.empty_like(s_index), np.empty_like(s_value), np.empty_like(s_value)
-    losses = updates = 0
-    for t in range(triplets.shape[0]):
-        query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
-        p_index, p_value = row_of(rows, query)
-        n_v = subtract_rows(rows, positive, negative, v_index, v_value)
-        if dissimilarity:
-            plus_index, plus_value = row_of(rows, positive)
-            minus_index, minus_value = row_of(rows, negative)
-            n = add_scaled(1.0, plus_index, plus_value, 1.0, minus_index, minus_value, sum_index, sum_value)
-            n_s = add_scaled(2.0, p_index, p_value, -1.0, sum_index[:n], sum_value[:n], s_index, s_value)
-        else:
-            n_s = p_index.shape[0]
-            for k in range(n_s):
-                s_index[k], s_value[k] = p_index[k], p_value[k]
-        v_start = fill_head(v_index[:n_v], v_value[:n_v], v_head)
-        s_start = fill_head(s_index[:n_s], s_value[:n_s], s_head)
-        v_tail, v_tail_value = v_index[v_start:n_v], v_value[v_start:n_v]
-        s_tail, s_tail_value = s_index[s_start:n_s], s_value[s_start:n_s]
-
-        # W is symmetric: read the rows of the shorter vector
-        if n_s <= n_v:
-            score = bilinear(W, s_index[:n_s], s_value[:n_s], v_head, v_tail, v_tail_value)
-        else:
-            score = bilinear(W, v_index[:n_v], v_value[:n_v], s_head, s_tail, s_tail_value)
-        if margins.shape[0] > 0:
-            margins[t] = score
-        loss = 1.0 - score
-        if loss <= 0.0:
-            continue
-        losses += 1
-
-        n = _union(s_index[:n_s], s_value[:n_s], v_index[:n_v], v_value[:n_v], u_index, u_s, u_v)
-        norm = squared_norm(v_value[:n_v])
-        if dissimilarity:
-            product = 0.0
-            for k in range(n):
-                product += float(u_s[k]) * float(u_v[k])
-            norm = 0.5 * (squared_norm(s_value[:n_s]) * norm + product * product)
-        else:
-            norm *= rows.squared_norms[query]
-        if norm == 0.0:
-            continue
-        updates += 1
-        half = 0.5 * min(aggressiveness, loss / norm)
-        for k in range(n_s):
-            s_value[k] = dtype.type(half * float(s_value[k]))
-        fill_head(s_index[:n_s], s_value[:n_s], s_head)
-        u_start = 0  # where the tail of the union begins
-        for k in range(n):
-            u_s[k] = dtype.type(half * float(u_s[k]))
-            if u_index[k] < v_head.shape[0]:
-                u_start = k + 1
-        for k in range(n):
-            row = W[u_index[k]]
-            if u_v[k] == 0:
-                add_to_row(row, u_s[k], v_head, v_tail, v_tail_value)
-            elif u_s[k] == 0:
-                add_to_row(row, u_v[k], s_head, s_tail, s_tail_value)
-            else:
-                for j in range(s_head.shape[0]):
-                    row[j] += u_s[k] * v_head[j] + u_v[k] * s_head[j]
-                for j in range(u_start, n):
-                    row[u_index[j]] += u_s[k] * u_v[j] + u_v[k] * u_s[j]
-    return losses, updates
-
-
-@njit(cache=True, nogil=True)
-def _union(
-    a_index: Words, a_value: Array, b_index: Words, b_value: Array, index: Words, a_there: Array, b_there: Array
-) -> int:
-    """Write the union of two supports with both vectors' values there, zeros among them; return its length."""
-    n = a = b = 0
-    while a < a_index.shape[0] or b < b_index.shape[0]:
-        only_a = b == b_index.shape[0] or (a < a_index.shape[0] and a_index[a] < b_index[b])
-        only_b = not only_a and (a == a_index.shape[0] or a_index[a] > b_index[b])
-        index[n] = b_index[b] if only_b else a_index[a]
-        a_there[n] = 0 if only_b else a_value[a]
-        b_there[n] = 0 if only_a else b_value[b]
-        a += not only_b
-        b += not only_a
-        n += 1
-    return n
 
 
 class OnlineProjOASIS(PassiveAggressive):
@@ -152,7 +39,7 @@ class OnlineProjOASIS(PassiveAggressive):
     ----------
     W_ : numpy.ndarray of shape (d, d)
         The learned matrix, symmetric to the bit.
-    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_
+    rows_, dual_coef_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_
         As of `OASIS`.
     projection_, n_features_in_
         As of `OASIS`.
@@ -170,8 +57,6 @@ class OnlineProjOASIS(PassiveAggressive):
 
     kind = ONLINE_PROJ
     W_ = learned_matrix
-
-    row_kernel: ClassVar = staticmethod(partial(symmetric_steps, dissimilarity=False))
 
 
 class DissimOASIS(PassiveAggressive):
@@ -195,7 +80,7 @@ class DissimOASIS(PassiveAggressive):
     ----------
     M_ : numpy.ndarray of shape (d, d)
         The learned matrix, symmetric to the bit.
-    rows_, strengths_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_
+    rows_, dual_coef_, n_steps_, n_updates_, n_projections_, curve_, validation_curve_, components_
         As of `OASIS`.
     projection_, n_features_in_
         As of `OASIS`; `rows_` far from the origin are less a centre.
@@ -215,8 +100,6 @@ class DissimOASIS(PassiveAggressive):
     matrix_name = "M_"
     metric_name = "sqeuclidean"
     M_ = learned_matrix
-
-    row_kernel: ClassVar = staticmethod(partial(symmetric_steps, dissimilarity=True))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -257,7 +140,7 @@ class AveragedOASIS(PassiveAggressive):
     curve_ : dict of numpy.ndarray
         ``step`` (of each ranker), ``loss_rate`` (of all rankers' steps since the last point) and whatever the trace
         gave, which saw the mean as it was then.
-    rows_, strengths_, projection_, n_projections_, validation_curve_, metric_, components_, n_features_in_
+    rows_, dual_coef_, projection_, n_projections_, validation_curve_, metric_, components_, n_features_in_
         As of `OASIS`.
 
     Examples
@@ -274,7 +157,6 @@ class AveragedOASIS(PassiveAggressive):
 
     accepts: ClassVar = frozenset({"labels"})
     projections: ClassVar = (None, "symmetric", "psd")
-    row_kernel: ClassVar = staticmethod(oasis_steps)
     W_ = learned_matrix
 
     def _learn_from(self, *given: object, **options: object) -> Self:
@@ -341,10 +223,10 @@ class AveragedSteps:
         """Return what tells W of now from W of another time."""
         return [ranker.moment for ranker in self.rankers]
 
-    def strengths(self, moments: list[Moment]) -> Matrix:
-        """Return the mean of the rankers' strengths of a moment."""
-        strengths = (ranker.strengths(moment) for ranker, moment in zip(self.rankers, moments, strict=True))
-        return sum(strengths) / len(self.rankers)
+    def dual_coef(self, moments: list[Moment]) -> Matrix:
+        """Return the mean of the rankers' dual_coef of a moment."""
+        dual_coef = (ranker.dual_coef(moment) for ranker, moment in zip(self.rankers, moments, strict=True))
+        return sum(dual_coef) / len(self.rankers)
 
     def products_among(self, seen: ValidationRows) -> Array:
         """Return the mean of the rankers' x'Wy, which is that of the mean of their W."""
@@ -376,11 +258,3 @@ def average_matrices(matrices: Iterable[Array]) -> Array:
         raise ValueError("there is no matrix to average: give at least one")
     total /= count
     return total.astype(dtype)
-
-
-def warm_up() -> None:
-    """Compile the kernels of all variants for both dtypes, or load them from numba's cache."""
-    warm_up_oasis()
-    for dtype in ("float32", "float64"):
-        model = OnlineProjOASIS(dtype=dtype, solver="rows")
-        model.fit_triplets(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 2, 1]])

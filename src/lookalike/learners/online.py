@@ -16,7 +16,7 @@ from lookalike.core.arrays import Array, Ints, Labels, Matrix, Truths
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import Progress, Trace, columns_of, curve_points
-from lookalike.learners.gram import ValidationRows
+from lookalike.learners.dual import ValidationRows
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
 Draw = Callable[[int], Ints]

@@ -53,9 +53,6 @@ class QPAO(ProductsLearner):
         L, the smallest weight.
     upper : float, optional
         M, the largest. Default: the number of features, as in SOML.
-    fixed_sum : bool, default=False
-        Keep the sum of all weights, those that no triplet can change too, at the number of features, which `upper` then
-        bounds by itself. Every block keeps its sum, and ``lower <= 1 <= upper`` is needed.
     n_blocks : int, default=50
         Blocks of a sweep; with 1, the minimum is found in one step. Weights that no triplet can change are in none.
     n_triplets : int, default=21_000
@@ -73,8 +70,7 @@ class QPAO(ProductsLearner):
     Attributes
     ----------
     w_ : numpy.ndarray of shape (d,), float64
-        The weights; 1 (or the bound nearest to it) for words that no pair of a triplet shares; with `fixed_sum` such
-        words have one weight, which may be another.
+        The weights; 1 (or the bound nearest to it) for words that no pair of a triplet shares.
     objective_ : float
         At the end.
     gap_ : float
@@ -83,7 +79,7 @@ class QPAO(ProductsLearner):
     n_sweeps_ : int
         Sweeps taken; ``n_iter_`` is the same by scikit-learn's name.
     n_blocks_ : int
-        Blocks of a sweep: at most one per weight that a triplet can change; with `fixed_sum` at most one per weight.
+        Blocks of a sweep: at most one per weight that a triplet can change.
     converged_ : bool
         Whether the descent ended by `tol`, and not by `max_sweeps`, and ``gap_`` is at most 1e-6.
     curve_ : dict of numpy.ndarray
@@ -123,7 +119,6 @@ class QPAO(ProductsLearner):
     upper: float | None = None
     n_blocks: int = 50
     _: KW_ONLY
-    fixed_sum: bool = False
     n_triplets: int = 21_000
     tol: float = 1e-5
     max_sweeps: int = 100
@@ -152,9 +147,6 @@ class QPAO(ProductsLearner):
         self._require_number("lower", "a number", lambda lower: -np.inf < lower < np.inf)
         upper = np.inf if self.upper is None else self.upper
         self._require(is_number(upper) and self.lower < upper, "upper", f"None or larger than lower={self.lower!r}")
-        if self.fixed_sum:
-            self._require(self.lower <= 1, "lower", "at most 1 where the sum is fixed")
-            self._require(upper >= 1, "upper", "at least 1 where the sum is fixed")
         self._require_whole(1, "n_blocks", "max_sweeps")
         self._require_whole(0, "n_triplets")
         self._require_number("tol", "a number that is not negative", lambda tol: tol >= 0)
@@ -162,7 +154,7 @@ class QPAO(ProductsLearner):
     def _learn(self, products: TripletProducts, seed: int | None = None) -> Self:
         seed = as_seed(self.random_state) if seed is None else seed
         upper = float(max(products.n_features, self.lower + 1) if self.upper is None else self.upper)
-        descent = BlockDescent(products, float(self.C), Bounds(float(self.lower), upper), self.fixed_sum, seed)
+        descent = BlockDescent(products, float(self.C), (float(self.lower), upper), seed)
         self.n_blocks_ = min(int(self.n_blocks), len(descent.movable))
         objectives = [descent.objective()]
         # a single block is at the minimum of all weights after one sweep
@@ -192,14 +184,6 @@ class QPAO(ProductsLearner):
         if not self.converged_:
             warnings.warn(f"QPAO {reason}", ConvergenceWarning, stacklevel=3)
         return self
-
-
-class Bounds(NamedTuple):
-    """Where the weights of a block may be: between two bounds, and with a sum, unless that is NaN."""
-
-    lower: float
-    upper: float
-    total: float = np.nan
 
 
 class Hinges(NamedTuple):
@@ -241,21 +225,16 @@ def distinct_hinges(products: TripletProducts, C: float) -> tuple[sp.csr_array, 
 
 
 class BlockDescent:
-    """Block descent, within bounds, on the weights of features in some product, or where their sum is fixed on all.
+    """Block descent, within bounds, on the weights of features in some product; every sweep draws new blocks."""
 
-    Every sweep draws new blocks; where the sum of all is fixed, that of every block stays as it is.
-    """
-
-    def __init__(self, products: TripletProducts, C: float, bounds: Bounds, fixed_sum: bool, seed: int) -> None:
+    def __init__(self, products: TripletProducts, C: float, bounds: tuple[float, float], seed: int) -> None:
         rows, self._hinges = distinct_hinges(products, C)
         found, d = rows.tocsc(), products.n_features
         starts = found.indptr[np.searchsorted(products.columns, np.arange(d + 1))]
         self._products = sp.csc_array((found.data, found.indices, starts), shape=(rows.shape[0], d))
         self._columns = Products(starts.astype(np.int64), found.indices.astype(np.uint32), found.data)
-        self._bounds, self._fixed_sum = bounds, fixed_sum
-        occurring = np.flatnonzero(np.diff(starts))
-        self.movable = np.arange(d) if fixed_sum and len(occurring) else occurring
-        self.weights = np.full(d, np.clip(1.0, bounds.lower, bounds.upper))
+        self._bounds, self.movable = bounds, np.flatnonzero(np.diff(starts))
+        self.weights = np.full(d, np.clip(1.0, *bounds))
         self._multipliers = self._hinges.cost.copy()
         self._random = np.random.default_rng([seed, 1])
 
@@ -272,10 +251,9 @@ class BlockDescent:
     def _minimise(self, block: Longs, dual: Dual, enough: float) -> float:
         """Minimise over one block, in `weights` and in the dual; return the duality gap."""
         own = self.weights[block]
-        bounds = self._bounds._replace(total=own.sum()) if self._fixed_sum else self._bounds
         add_scores(dual.others, self._columns, block, -own)
         centre = centre_of_block(self._columns, block, dual.sums)
-        settle(own, centre, bounds)
+        np.clip(centre, *self._bounds, out=own)
         rows, gaps = None, np.empty_like(dual.multipliers)
         for n_ascents in range(MOST_ASCENTS + 1):
             scores = dual.others.copy()
@@ -284,7 +262,7 @@ class BlockDescent:
             if gap <= enough or n_ascents == MOST_ASCENTS:
                 break
             rows = rows_of_block(self._columns, block, len(scores)) if rows is None else rows
-            ascend(rows, self._hinges, np.flatnonzero(gaps), bounds, own, centre, dual, enough / 2)
+            ascend(rows, self._hinges, np.flatnonzero(gaps), self._bounds, own, centre, dual, enough / 2)
         self.weights[block] = own
         dual.others[:] = scores
         return float(gap)
@@ -311,7 +289,7 @@ def ascend(
     rows: Products,
     hinges: Hinges,
     chosen: Longs,
-    bounds: Bounds,
+    bounds: tuple[float, float],
     own: Doubles,
     centre: Doubles,
     dual: Dual,
@@ -319,8 +297,7 @@ def ascend(
 ) -> None:
     """Raise the dual along one multiplier of the chosen hinges after the other, until their gap is `enough`."""
     others, multipliers, sums = dual
-    lower, upper, _ = bounds
-    move = settle(own, centre, bounds)
+    lower, upper = bounds
     curvature = squared_lengths(rows, hinges, chosen, len(own))
     n_chosen = len(chosen)
     for _ in range(MOST_PASSES):
@@ -343,39 +320,10 @@ def ascend(
                 for k in range(rows.indptr[pair], rows.indptr[pair + 1]):
                     j = rows.indices[k]
                     centre[j] += change * rows.data[k]
-                    own[j] = min(max(centre[j] + move, lower), upper)
+                    own[j] = min(max(centre[j], lower), upper)
         n_chosen = kept
-        move = settle(own, centre, bounds)
         if gap <= enough:
             break
-
-
-@njit(cache=True, nogil=True)
-def settle(weights: Doubles, centre: Doubles, bounds: Bounds) -> float:
-    """Set the weights within bounds that are nearest to a centre; return by how much all were moved for their sum."""
-    lower, upper, total = bounds
-    move = 0.0
-    if not np.isnan(total):  # Newton's method, within an interval that every step makes smaller
-        low, high = np.inf, -np.inf
-        for wanted in centre:
-            low, high = min(low, lower - wanted), max(high, upper - wanted)
-        while True:
-            missing, inside = total, 0
-            for wanted in centre:
-                missing -= min(max(wanted + move, lower), upper)
-                inside += lower < wanted + move < upper
-            low, high = (move, high) if missing > 0 else (low, move)
-            following = move + missing / max(inside, 1)
-            if following == move:
-                break
-            if not low < following < high:
-                following = (low + high) / 2
-                if not low < following < high:
-                    break
-            move = following
-    for j in range(len(weights)):
-        weights[j] = min(max(centre[j] + move, lower), upper)
-    return move
 
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine

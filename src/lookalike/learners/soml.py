@@ -16,7 +16,7 @@ import numpy as np
 from lookalike.core.arrays import Doubles, Ints, Longs, Words
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
-from lookalike.learners.sparse_rows import row_of
+from lookalike.learners.kernels import row_of
 from lookalike.learners.triplet_products import Products
 
 
@@ -57,8 +57,6 @@ class SOMLTG(OnlineDiagonalLearner):
         Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
     literal_sign : bool, default=False
         Take the step of eq. 12 as it is printed.
-    truncate_every_step : bool, default=False
-        Truncate on steps without a loss too, as eq. 10 can be read; Algorithm 1 does so on steps with a loss alone.
     projection : {None, "psd"}, default=None
         What is done to w at the end of every fit: nothing; or weights below 0 are set to 0, which gives the model a
         `transform`. Learning goes on from the weights before that.
@@ -77,8 +75,6 @@ class SOMLTG(OnlineDiagonalLearner):
         What `partial_fit_triplets` goes on from, for the features that steps have touched.
     alpha_ : float
         eta * lambda of the last pass, which the truncations that are yet to be made up for go by.
-    truncated_every_step_ : bool
-        Whether that pass truncated on every step.
     metric_ : str
         ``"inner_product"``.
     curve_, validation_curve_, n_features_in_
@@ -98,7 +94,6 @@ class SOMLTG(OnlineDiagonalLearner):
     _: KW_ONLY
     n_steps: int = 21_000
     literal_sign: bool = False
-    truncate_every_step: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -108,36 +103,25 @@ class SOMLTG(OnlineDiagonalLearner):
     def _start(self, d: int) -> None:
         super()._start(d)
         self.alpha_ = self._amount()
-        self.truncated_every_step_ = bool(self.truncate_every_step)
 
     def _settle(self) -> None:
-        every_step = bool(self.truncate_every_step)
         # else later truncations add up with those missed, to the bit of one pass
-        if (self.alpha_, self._every_step()) != (self._amount(), every_step):
+        if self.alpha_ != self._amount():
             settled: Compact = {"weight": self._weights(self.state_)}
-            self.alpha_, self.truncated_every_step_ = self._amount(), every_step
-            settled["current_at"] = np.full(len(settled["weight"]), self._n_truncations())
+            self.alpha_ = self._amount()
+            settled["current_at"] = np.full(len(settled["weight"]), self.n_updates_)
             self.state_ |= settled
 
-    def _every_step(self) -> bool:
-        """Tell whether truncations were made on every step; models of earlier versions do not say so."""
-        return getattr(self, "truncated_every_step_", False)
-
-    def _n_truncations(self) -> int:
-        return self.n_steps_ if self._every_step() else self.n_updates_
-
     def _weights(self, state: Compact) -> Doubles:
-        missed = self._n_truncations() - state["current_at"]
-        return truncated(state["weight"], self.alpha_ * missed)
+        return truncated(state["weight"], self.alpha_ * (self.n_updates_ - state["current_at"]))
 
     def _steps(
         self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         # eta, with its sign turned round for the printed step (eq. 12)
         rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
-        lazy, every_step = Lazy(state["weight"], state["current_at"]), self._every_step()
-        n_truncations = n_steps if every_step else n_updates
-        losses = truncated_gradient_steps(lazy, n_truncations, products, triplets, rate, self.alpha_, every_step)
+        lazy = Lazy(state["weight"], state["current_at"])
+        losses = truncated_gradient_steps(lazy, n_updates, products, triplets, rate, self.alpha_)
         return losses, losses
 
     def _amount(self) -> float:
@@ -159,7 +143,6 @@ def truncated_gradient_steps(
     triplets: Ints,
     learning_rate: float,
     amount: float,
-    every_step: bool,
 ) -> int:
     """Take one step of SOML-TG (Algorithm 1) per triplet of products, in place; return how many had a loss."""
     losses = 0
@@ -169,7 +152,6 @@ def truncated_gradient_steps(
         margin = _truncated_dot(lazy, plus_places, plus_values, n_truncations, amount)
         margin -= _truncated_dot(lazy, minus_places, minus_values, n_truncations, amount)
         if 1.0 - margin <= 0.0:
-            n_truncations += every_step
             continue
         losses += 1
         _truncate_and_add(lazy, plus_places, plus_values, n_truncations, amount, learning_rate)
@@ -228,10 +210,6 @@ class SOMLDA(OnlineDiagonalLearner):
         Average x * (x+ - x-) over all steps, as Algorithm 2 prints it.
     literal_sign : bool, default=False
         Average the gradient of eq. 15 as it is printed.
-    update_every_step : bool, default=False
-        Compute w on steps without a loss too, as eq. 16 can be read; ``n_updates_`` still counts losses.
-    count_updates : bool, default=False
-        Let t count steps with a loss alone, so that the mean and the threshold are over these.
     n_steps, projection, early_stopping, validation_fraction, trace_points, verbose, random_state
         As of `SOMLTG`.
 
@@ -239,8 +217,8 @@ class SOMLDA(OnlineDiagonalLearner):
     ----------
     last_update_ : int
         The last step that had a loss, and so changed w, counted from 1; 0 for none.
-    made_with_ : numpy.ndarray of shape (4,), float64
-        gamma, rho, lambda and t that ``w_`` was worked out with, at step ``last_update_``.
+    made_with_ : numpy.ndarray of shape (3,), float64
+        gamma, rho and lambda that ``w_`` was worked out with, at step ``last_update_``.
     w_, n_steps_, n_updates_, state_, curve_, validation_curve_, metric_, n_features_in_
         As of `SOMLTG`.
 
@@ -260,8 +238,6 @@ class SOMLDA(OnlineDiagonalLearner):
     n_steps: int = 21_000
     average_every_step: bool = False
     literal_sign: bool = False
-    update_every_step: bool = False
-    count_updates: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -272,40 +248,33 @@ class SOMLDA(OnlineDiagonalLearner):
     def _start(self, d: int) -> None:
         super()._start(d)
         self.last_update_ = 0
-        self.made_with_ = np.append(self._strengths(), 0.0)
+        self.made_with_ = self._constants()
 
     def _weights(self, state: Compact) -> Doubles:
-        step = self.last_update_
-        if step == 0:
+        t = self.last_update_
+        if t == 0:
             return np.zeros(len(state["sum"]))
-        seen = np.where(state["touched_after"] == step, state["used"], state["sum"])
-        gamma, rho, regularization, t = self._constants().tolist()
+        seen = np.where(state["touched_after"] == t, state["used"], state["sum"])
+        gamma, rho, regularization = self.made_with_[:3].tolist()  # models of 1.1 have a fourth number
         threshold = t * regularization + gamma * rho * np.sqrt(t)
         # the sums change their sign, and not the quotient, where a zero would get one
         weights: Doubles = truncated(-seen, threshold) / (gamma * np.sqrt(t))
         return weights
 
-    def _constants(self) -> Doubles:
-        """Return a copy of ``made_with_``, which has no t in models of earlier versions: there it is the step."""
-        t = self.made_with_[3] if len(self.made_with_) == 4 else self.last_update_
-        return np.append(self.made_with_[:3], t)
-
     def _steps(
         self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         averages = Averages(state["sum"], state["used"], state["touched_after"])
-        constants = self._constants()
-        sign = 1.0 if self.literal_sign else -1.0
-        reading = Reading(*map(bool, (self.average_every_step, self.update_every_step, self.count_updates)))
-        # an earlier pass may have added on every step where this one does not
-        some_unseen = reading.average_every_step or bool(np.any(averages.touched_after == self.last_update_))
-        counts = np.array([n_steps, n_updates, self.last_update_])
-        changing = constants, self._strengths(), sign, reading, some_unseen
-        losses, self.last_update_ = dual_averaging_steps(averages, counts, products, triplets, *changing)
-        self.made_with_ = constants
+        made_with, sign = self.made_with_[:3].copy(), 1.0 if self.literal_sign else -1.0
+        counts = np.array([n_steps, self.last_update_])
+        reading = bool(self.average_every_step)
+        losses, self.last_update_ = dual_averaging_steps(
+            averages, counts, products, triplets, made_with, self._constants(), sign, reading
+        )
+        self.made_with_ = made_with
         return losses, losses
 
-    def _strengths(self) -> Doubles:
+    def _constants(self) -> Doubles:
         return np.array([self.gamma, self.rho, self.regularization], dtype=np.float64)
 
 
@@ -317,63 +286,51 @@ class Averages(NamedTuple):
     touched_after: Longs
 
 
-class Reading(NamedTuple):
-    """What is done on steps without a loss, and what t counts."""
-
-    average_every_step: bool
-    update_every_step: bool
-    count_updates: bool
-
-
 @njit(cache=True, nogil=True)
 def dual_averaging_steps(
     averages: Averages,
     counts: Longs,
     products: Products,
     triplets: Ints,
+    made_with: Doubles,
     constants: Doubles,
-    strengths: Doubles,
     gradient_sign: float,
-    reading: Reading,
-    some_unseen: bool,
+    average_every_step: bool,
 ) -> tuple[int, int]:
     """Take one step of SOML-DA (Algorithm 2) per triplet, in place; return losses and the step that last made w.
 
-    `counts` are steps, losses and that step so far.
+    `counts` are steps so far and that step; `made_with` are the constants of w, which becomes one of these `constants`.
     """
-    n_steps, n_updates, last_update = counts[0], counts[1], counts[2]
+    n_steps, last_update = counts[0], counts[1]
     losses = 0
-    # w is -truncate(sum, t lambda_t) / (gamma sqrt(t)) of the sums up to t, where w was last made (eq. 16, times t)
-    gamma, rho, regularization, t_of_w = constants[0], constants[1], constants[2], constants[3]
+    # an earlier pass may have added on every step where this one does not
+    some_unseen = average_every_step or bool(np.any(averages.touched_after == last_update))
     for t in range(triplets.shape[0]):
         plus_places, plus_values = row_of(products, triplets[t, 0])
         minus_places, minus_values = row_of(products, triplets[t, 1])
         n_steps += 1
         margin = 0.0
+        # w is -truncate(sum, t lambda_t) / (gamma sqrt(t)) of the sums up to t, where w was last made (eq. 16, times t)
         if last_update > 0:
-            threshold = t_of_w * regularization + gamma * rho * sqrt(t_of_w)
+            gamma, rho, regularization = made_with[0], made_with[1], made_with[2]
+            threshold = last_update * regularization + gamma * rho * sqrt(last_update)
             if some_unseen:
                 margin = _soft_dot_of_used(averages, last_update, minus_places, minus_values, threshold)
                 margin -= _soft_dot_of_used(averages, last_update, plus_places, plus_values, threshold)
             else:
                 margin = _soft_dot(averages.sums, minus_places, minus_values, threshold)
                 margin -= _soft_dot(averages.sums, plus_places, plus_values, threshold)
-            margin /= gamma * sqrt(t_of_w)
-        has_loss = 1.0 - margin > 0.0
-        losses += has_loss
-        n_updates += has_loss
-        if has_loss or reading.update_every_step:
+            margin /= gamma * sqrt(last_update)
+        if 1.0 - margin > 0.0:
+            losses += 1
             last_update = n_steps
-            t_of_w = float(n_updates if reading.count_updates else n_steps)
-            gamma, rho, regularization = strengths[0], strengths[1], strengths[2]
-            some_unseen = reading.average_every_step
-            if has_loss or reading.average_every_step:
-                add_product(averages.sums, plus_places, plus_values, gradient_sign)
-                add_product(averages.sums, minus_places, minus_values, -gradient_sign)
-        elif reading.average_every_step:
+            made_with[:] = constants
+            some_unseen = average_every_step
+            add_product(averages.sums, plus_places, plus_values, gradient_sign)
+            add_product(averages.sums, minus_places, minus_values, -gradient_sign)
+        elif average_every_step:
             _add_unused(averages, last_update, plus_places, plus_values, gradient_sign)
             _add_unused(averages, last_update, minus_places, minus_values, -gradient_sign)
-    constants[0], constants[1], constants[2], constants[3] = gamma, rho, regularization, t_of_w
     return losses, last_update
 
 

@@ -27,7 +27,7 @@ ENTRY_BYTES = 12  # a float64 value, a uint32 place
 
 
 class Products(NamedTuple):
-    """Rows, or products of pairs of rows, as rows for `lookalike.learners.sparse_rows.row_of`."""
+    """Rows, or products of pairs of rows, as rows for `lookalike.learners.kernels.row_of`."""
 
     indptr: Longs
     indices: NDArray[np.uint32]

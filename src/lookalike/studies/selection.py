@@ -14,7 +14,7 @@ from lookalike.core.arrays import Array, Integers, Matrix
 from lookalike.core.settings.methods import Fit
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.gram import Gram, ValidationRows
+from lookalike.learners.dual import Gram, ValidationRows
 from lookalike.learners.oasis import PassiveAggressive
 from lookalike.studies.fits import make_learner
 

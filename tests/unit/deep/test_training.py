@@ -20,9 +20,9 @@ from lookalike.deep.network import DeepRankingNetwork
 from lookalike.deep.plateau import Plateau
 from lookalike.deep.pretraining import pretrain
 from lookalike.deep.ranking import batch_loss, hold_out, train_ranking
+from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 from lookalike.deep.settings import RankingSettings
 from lookalike.deep.streams import LabelStream
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 
 PRETRAINING = Pretraining(n_steps=60, batch=12, learning_rate=0.02, validation_interval=20)
 RANKING = RankingSettings(n_steps=40, batch=8, learning_rate=0.006, validation_interval=10, gap=0.3)

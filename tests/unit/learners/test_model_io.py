@@ -70,7 +70,7 @@ def test_special_numbers_names_and_what_json_cannot_hold(saved):
     assert parts(saved)[0]["parameters_not_kept"] == ["random_state"]
     loaded = lookalike.load(saved)
     assert loaded.W_.tobytes() == W.tobytes()
-    assert not hasattr(loaded, "strengths_")  # they were those of another W
+    assert not hasattr(loaded, "dual_coef_")  # they were those of another W
     assert (loaded.random_state, loaded.n_steps, loaded.feature_names_in_.tolist()) == (None, 50, list(frame))
     assert np.isnan(loaded.curve_["loss_rate"][0])
     with pytest.raises(ValueError, match="feature names"):
@@ -96,15 +96,15 @@ def test_a_parameter_that_is_new_has_its_default_and_one_that_is_gone_is_passed_
 
 
 NO_ROWS = [
-    ("strengths_/indices", [0, 3, 0, 1, 4, 1, 2], "no column beyond 4"),
-    ("strengths_/indptr", [0, 0, 5, 2, 7], "do not follow each other"),
-    ("strengths_/data", [1.0, np.nan, 0, 0, 0, 0, 0], "NaN or infinity"),
-    ("rows_", np.eye(3), "3 rows of float64 have no strengths"),
+    ("dual_coef_/indices", [0, 3, 0, 1, 4, 1, 2], "no column beyond 4"),
+    ("dual_coef_/indptr", [0, 0, 5, 2, 7], "do not follow each other"),
+    ("dual_coef_/data", [1.0, np.nan, 0, 0, 0, 0, 0], "NaN or infinity"),
+    ("rows_", np.eye(3), "3 rows of float64 have no coefficients"),
 ]
 
 
 @pytest.mark.parametrize(("name", "changed", "message"), NO_ROWS)
-def test_rows_and_strengths_that_are_not_of_one_model_are_refused(saved, name, changed, message):
+def test_rows_and_dual_coef_that_are_not_of_one_model_are_refused(saved, name, changed, message):
     OASIS(n_steps=50, random_state=0, solver="gram").fit(X, Y).save(saved)
     about, arrays = parts(saved)
     write_parts(saved, about, arrays | {name: np.asarray(changed)})

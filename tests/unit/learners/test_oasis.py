@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
-from lookalike.learners.gram import Gram, ValidationRows
+from lookalike.learners.dual import Gram, ValidationRows
+from lookalike.learners.kernels import HEAD_BYTES
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
-from lookalike.learners.sparse_rows import HEAD_BYTES
 
 
 def recursion(learner, X, triplets, C, W=None):
@@ -55,19 +55,12 @@ whole_family = pytest.mark.parametrize("learner", [*ONE_BY_ONE, partial(Averaged
 both_solvers = pytest.mark.parametrize("solver", ["gram", "rows"])
 
 
-@pytest.fixture(params=["gram", "gram, lazily", "rows"])
-def solver(request, monkeypatch):
-    """Steps on products that write at once, those that catch up with a log, and steps on W."""
-    if "lazily" in request.param:
-        monkeypatch.setattr("lookalike.learners.gram.DIRECT_ROWS", 0)
-    return request.param.partition(",")[0]
-
-
 ROWS = sparse_rows(80, 400, 4)  # some of them zero, of more features than the kernels' dense head has room for
 FEW_FEATURES = sparse_rows(60, 30, 3, seed=1)
 
 
 @from_triplets
+@both_solvers
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
 @pytest.mark.parametrize(("C", "scale"), [(0.02, 1.0), (5.0, 1.0), (0.1, 3.0)])
 def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(learner, solver, dtype, tolerance, C, scale):
@@ -157,13 +150,13 @@ def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_wer
 def test_auto_weighs_rows_features_steps_and_memory():
     X, y = ROWS
     few, many = (OASIS(n_steps=n).fit(X, y) for n in (3, 3000))
-    assert (hasattr(few, "strengths_"), hasattr(many, "strengths_")) == (False, True)
+    assert (hasattr(few, "dual_coef_"), hasattr(many, "dual_coef_")) == (False, True)
     large = sp.csr_array(([1.0] * 3, ([0, 1, 2], [0, 1, 1])), shape=(20_000, 4))
-    assert not hasattr(OASIS().fit_triplets(large, [[0, 1, 2]] * 9), "strengths_")
+    assert not hasattr(OASIS().fit_triplets(large, [[0, 1, 2]] * 9), "dual_coef_")
     with pytest.raises(ValueError, match=r"would take 3\.0 GiB for 20,000 rows and 1 steps, and at most 1 GiB is used"):
         OASIS(solver="gram").fit_triplets(large, [[0, 1, 2]])
     often = partial(OASIS, n_steps=3000, projection="psd", projection_interval=1500)
-    assert [hasattr(often().fit(X[:, :d] + 0.1, y), "strengths_") for d in (160, 159)] == [True, False]
+    assert [hasattr(often().fit(X[:, :d] + 0.1, y), "dual_coef_") for d in (160, 159)] == [True, False]
     with pytest.raises(ValueError, match="on more than 79 rows, half of d, not 'gram'"):
         often(solver="gram").fit(X[:, :159], y)
 
@@ -211,6 +204,7 @@ def test_projections_at_the_end(learner, solver, rows):
     assert not hasattr(psd.set_params(projection=None).fit(*rows), "components_")
 
 
+@both_solvers
 @pytest.mark.parametrize("interval", [1, 70, 400])
 def test_projecting_at_intervals_is_a_literal_recursion(interval, solver):
     X, y = FEW_FEATURES if solver == "rows" else sparse_rows(30, 60, 3)

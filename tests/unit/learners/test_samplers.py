@@ -8,10 +8,10 @@ from made_rows_and_examples import assert_drawn_from
 
 from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
+from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 from lookalike.learners import PairSampler, TripletSampler
 from lookalike.learners.pairs import check_pairs
-from lookalike.learners.query_triplets import QueryTripletSampler
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+from lookalike.studies.web.query_triplets import QueryTripletSampler
 
 
 def from_labels(random_state, sampler=TripletSampler):

@@ -25,8 +25,6 @@ def algorithm_1(X, passes):
             if 1 - w @ (X[query] * X[positive]) + w @ (X[query] * X[negative]) > 0:
                 w = truncate(w - model.learning_rate * g, amount)
                 updates += 1
-            elif model.truncate_every_step:
-                w = truncate(w, amount)
     return w, updates
 
 
@@ -41,10 +39,9 @@ def algorithm_2(X, passes):
             if loss > 0 or model.average_every_step:
                 total = total + (v if model.literal_sign else -v)
             updates += loss > 0
-            if loss > 0 or model.update_every_step:
-                t = updates if model.count_updates else steps
-                threshold = model.regularization + model.gamma * model.rho / np.sqrt(t)
-                w = -np.sqrt(t) / model.gamma * truncate(total / t, threshold)
+            if loss > 0:
+                threshold = model.regularization + model.gamma * model.rho / np.sqrt(steps)
+                w = -np.sqrt(steps) / model.gamma * truncate(total / steps, threshold)
     return w, updates
 
 
@@ -53,7 +50,6 @@ tg = st.builds(
     learning_rate=st.just(1.0) | st.floats(0.01, 30),
     regularization=st.sampled_from([0.0, 1e-5]) | st.floats(1e-7, 0.03),
     literal_sign=st.booleans(),
-    truncate_every_step=st.booleans(),
 )
 da = st.builds(
     SOMLDA,
@@ -62,8 +58,6 @@ da = st.builds(
     regularization=st.sampled_from([0.0, 1e-6]) | st.floats(1e-7, 0.01),
     literal_sign=st.booleans(),
     average_every_step=st.booleans(),
-    update_every_step=st.booleans(),
-    count_updates=st.booleans(),
 )
 
 

@@ -11,7 +11,7 @@ from lookalike.core.files import write_table
 from lookalike.core.settings.methods import Fit, Trace
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.gram import ValidationRows
+from lookalike.learners.dual import ValidationRows
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.fits import make_learner, warm_up
 from lookalike.studies.metrics import metrics_frame

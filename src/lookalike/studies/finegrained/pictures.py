@@ -23,7 +23,7 @@ from lookalike.studies.metrics import rows_in, select
 
 if TYPE_CHECKING:
     from lookalike.data.relevance import RelevanceData
-    from lookalike.learners.relevance_triplets import Buffers
+    from lookalike.deep.relevance_triplets import Buffers
 
 N_TRIPLETS = 8
 """Columns of Figure 1 at most."""
@@ -183,7 +183,7 @@ def sampler(study: FinegrainedStudy) -> Gallery:
 
 def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -> Step | None:
     """Run the sampler until it does what is to be shown; None where no arriving image pushed another out."""
-    from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+    from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 
     sizes = np.bincount(relevance.category, minlength=relevance.n_categories)
     # a buffer has to be smaller than its category for an image to push another out

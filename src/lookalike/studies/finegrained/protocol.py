@@ -17,9 +17,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
+from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 from lookalike.features import l1_hash
 from lookalike.learners import oasis
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler
 from lookalike.ranking.distances import pair_distances
 from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.settings import EmbeddingOasis, L1HashKPCA

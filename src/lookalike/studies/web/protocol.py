@@ -19,14 +19,14 @@ from lookalike.core.settings.model import plain
 from lookalike.data.query_log import QueryLog
 from lookalike.exhibits.results import results_frame
 from lookalike.features.visterm_store import VistermStore
-from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.large_scale import TrainingPlan, TrainingRun, train
-from lookalike.learners.large_scale import warm_up as warm_up_training
 from lookalike.learners.oasis import OASIS
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
-from lookalike.learners.query_triplets import QueryTripletSampler
-from lookalike.learners.query_triplets import warm_up as warm_up_triplets
 from lookalike.ranking.exact_search import top_k
+from lookalike.studies.web.compact_rows import CompactRows
+from lookalike.studies.web.large_scale import TrainingPlan, TrainingRun, train
+from lookalike.studies.web.large_scale import warm_up as warm_up_training
+from lookalike.studies.web.query_triplets import QueryTripletSampler
+from lookalike.studies.web.query_triplets import warm_up as warm_up_triplets
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import LogLearning, LogTest
 from lookalike.studies.web.validation import Validation, images_of_part

@@ -14,11 +14,12 @@ from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator, integer_seed, seed_sequence
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
-from lookalike.learners import large_scale, lmnn
-from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.query_triplets import QueryTripletSampler
+from lookalike.learners import lmnn
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
+from lookalike.studies.web import large_scale
+from lookalike.studies.web.compact_rows import CompactRows
+from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.results import Row, timed_run
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
 from lookalike.studies.web.validation import Validation, hold_out

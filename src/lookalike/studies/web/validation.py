@@ -17,8 +17,8 @@ from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 from lookalike.core.seeds import integer_seed
-from lookalike.learners.compact_rows import CompactRows
 from lookalike.ranking.exact_search import average_precision
+from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.settings import HeldOutLog
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def hold_out(log: QueryLog, train_ids: npt.ArrayLike, n_images: int, seed: Seed)
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Held-out images that query each other: what `lookalike.learners.large_scale.train` is given as its score."""
+    """Held-out images that query each other: what `lookalike.studies.web.large_scale.train` is given as its score."""
 
     rows: sp.csr_array
     """tf-idf rows, weighed like those that are learned from; features in the order of `CompactRows.take`."""

@@ -5,9 +5,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from lookalike.data.web_simulation import WebSimulation
-from lookalike.learners import large_scale
-from lookalike.learners.large_scale import TrainingRun
-from lookalike.studies.web import runtime
+from lookalike.studies.web import large_scale, runtime
+from lookalike.studies.web.large_scale import TrainingRun
 from lookalike.studies.web.results import SIZES
 from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes

@@ -11,9 +11,10 @@ from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.features.visterm_store import VistermStore
-from lookalike.learners import OASIS, large_scale
-from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.large_scale import TrainingPlan, train
+from lookalike.learners import OASIS
+from lookalike.studies.web import large_scale
+from lookalike.studies.web.compact_rows import CompactRows
+from lookalike.studies.web.large_scale import TrainingPlan, train
 
 N_IMAGES = 60
 BLOCK = 8

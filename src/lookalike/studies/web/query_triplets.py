@@ -63,7 +63,7 @@ class QueryTripletSampler:
         equal to the smallest one kept are kept too.
     triplets_per_query : int, default=1
         How many triplets in a row, from the first on, share their p; each has a p+ and a p- of its own. Every triplet
-        alone is distributed as before, and training is faster (`lookalike.learners.query_groups`).
+        alone is distributed as before, and training is faster (`lookalike.learners.kernels`).
 
     Attributes
     ----------

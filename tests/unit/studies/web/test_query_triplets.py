@@ -8,8 +8,8 @@ from made_rows_and_examples import assert_drawn_from
 from scipy.stats import chisquare
 
 from lookalike.data.query_log import QueryLog
-from lookalike.learners import query_triplets
-from lookalike.learners.query_triplets import QueryTripletSampler
+from lookalike.studies.web import query_triplets
+from lookalike.studies.web.query_triplets import QueryTripletSampler
 
 N_DRAWS = 40_000
 LEVEL = 1e-4  # p-value below which a test fails

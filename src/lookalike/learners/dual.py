@@ -18,12 +18,10 @@ from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import SimilarityLearner, psd_factor
 from lookalike.learners.centring import FAR, NEAR, centre_of, is_sparse, less, squared_distances
+from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, canonical_csr, permuted, refuse_infinity
 from lookalike.learners.projections import nearest_psd
-from lookalike.learners.sparse_rows import canonical_csr, permuted, refuse_infinity
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 
-PLAIN, ONLINE_PROJ, DISSIM = range(3)
-"""Kinds of steps: by V = p (p+ - p-)', by its symmetric part, and that of a distance (see `symmetric_steps`)."""
 LARGEST_BYTES = 2**30
 """Of G, and of T and the log of updates of every ranker."""
 LARGEST_ON_PRODUCTS = 10_000
@@ -31,13 +29,11 @@ LARGEST_ON_PRODUCTS = 10_000
 LOST = 1e-3
 """Squared distances below this share of the squared lengths of both rows come from the rows and not from products."""
 SPARSE_BELOW = 0.25
-"""Share of values that are not zero below which dense rows are taken as sparse, and strengths are held so."""
+"""Share of values that are not zero below which dense rows are taken as sparse, and dual_coef are held so."""
 TILE = 1_024
 """Columns of W that are formed at a time."""
 
 # Seconds measured by benchmarks/oasis_steps.py, which `is_faster` compares: constants, so that machines decide alike.
-DIRECT_ROWS = 512
-"""Rows up to which an update of OASIS is written to T at once."""
 PRODUCT_SECONDS = 0.2e-9
 """Of G, for each row and value that is not zero."""
 STEP_SECONDS = (2.0e-9, 0.4e-12)
@@ -46,9 +42,8 @@ HEAD_SECONDS = 70e-9
 """Of a step on W, for each value of p that is not zero: the frequent features."""
 TAIL_SECONDS = (0.7e-9, 0.73e-12, 5.3e-9)
 """Of a step on W, for each pair of values: at least, for each feature, and at most (memory instead of cache)."""
-NO_MARGINS = np.empty(0)
 Moment = tuple[int, int, sp.csr_array]
-"""Updates so far, those before the last projection, and the strengths that this left."""
+"""Updates so far, those before the last projection, and the dual_coef that this left."""
 
 
 def is_faster(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
@@ -70,82 +65,62 @@ def bytes_of_products(n_rows: int, n_steps: int, dtype: DTypeLike, n_rankers: in
 class Gram:
     """Rows in the dtype of learning and their inner products, made once for all that learns from these rows.
 
-    Far from the origin, products of rows leave nothing of their differences, on which steps depend: so there are those
-    of the rows `moved` to their centre, too.
+    Only differences of products count, and of rows that are far from the origin float32 leaves nothing of these: their
+    products are in float64.
     """
 
-    rows: Matrix
-    moved: Matrix
-    """The rows less `centre`, where there is one."""
-    offsets: Doubles
-    """Products of the moved rows with the centre; none where there is no centre."""
-    square_of_centre = 0.0
-
     def __init__(
-        self, X: Matrix, dtype: DTypeLike, is_dense: bool, centre: Doubles | None, moves: bool = False
+        self, X: Matrix, dtype: DTypeLike, is_dense: bool, centre: Doubles | None = None, is_far: bool = False
     ) -> None:
-        self._given, self._dtype, self._is_dense, self._moves = X, np.dtype(dtype), is_dense, moves
-        self.centre = centre
+        self._given, self._dtype, self._is_dense = X, np.dtype(dtype), is_dense
+        self._centre, self._is_far = centre, is_far
         # W is made of the rows as the dtype holds them, so steps are taken on these
-        self.rows = self._stored(less(X, centre) if moves else X)
-        self.moved, self.offsets = self.rows, NO_MARGINS
-        if centre is not None and not moves:
-            moved = less(self.rows, centre)
-            self.moved, self.offsets = self._stored(moved), np.asarray(moved @ centre)
-            self.square_of_centre = float(centre @ centre)
+        self.rows = self._stored(less(X, centre))
         self.n_rows = int(X.shape[0])
 
     @classmethod
     def copied(cls, X: Matrix, dtype: DTypeLike) -> Gram:
         """Copy rows in a dtype, as CSR unless many of their values are not zero."""
         is_dense = not is_sparse(X) and np.count_nonzero(X) >= SPARSE_BELOW * X.size
-        return cls(X, dtype, is_dense, centre_of(X, FAR))
+        return cls(X, dtype, is_dense, is_far=centre_of(X, FAR) is not None)
 
     @cached_property
     def of_distances(self) -> Gram:
         """Return the rows less their centre alone, which is all that distances need."""
-        centre = centre_of(self._given, NEAR if self._is_dense else FAR)
-        return Gram(self._given, self._dtype, self._is_dense, centre, moves=True)
+        return Gram(self._given, self._dtype, self._is_dense, centre_of(self._given, NEAR if self._is_dense else FAR))
 
     def like(self, X: Matrix) -> Gram:
         """Return other rows, stored and moved as these."""
-        return Gram(X, self._dtype, self._is_dense, self.centre, self._moves)
+        return Gram(X, self._dtype, self._is_dense, self._centre, self._is_far)
 
     @cached_property
     def products(self) -> Array:
         """Return G = XX'."""
+        return self.products_with(self)
+
+    def products_with(self, other: Gram) -> Array:
+        """Return the products of these rows with others."""
+        wide, others = self._wide, other._wide
         with np.errstate(over="ignore"):
-            rows = self.wide(self.rows)
-            return product_of_rows(rows, rows)
+            return product_of_rows(wide, wide if other is self else others)
 
-    @cached_property
-    def differences(self) -> Array:
-        """Return products of the moved rows, which have the differences of any two columns of G but for `offsets`."""
-        if self.rows is self.moved:
-            return self.products
-        moved = self.wide(self.moved)
-        return product_of_rows(moved, moved)
-
-    def wide(self, rows: Matrix) -> Matrix:
-        """Return rows in float64 where products are far larger than their differences, else as they are."""
-        return rows.astype(np.float64, copy=False) if len(self.offsets) else rows
+    @property
+    def _wide(self) -> Matrix:
+        return self.rows.astype(np.float64, copy=False) if self._is_far else self.rows
 
     def squared_distances(self, triplets: Ints) -> Doubles:
         """Return the squared distances of p+ and p-, from the rows where products tell too little of them."""
         lengths: Doubles = np.empty(len(triplets))
-        _distances(self.differences, triplets, lengths)
+        _distances(self.products, triplets, lengths)
         lost = np.flatnonzero(np.isnan(lengths))
         if len(lost):
-            lengths[lost] = squared_distances(self.moved, *triplets[lost, 1:].T)
+            lengths[lost] = squared_distances(self.rows, *triplets[lost, 1:].T)
         return lengths
 
     @cached_property
     def roots(self) -> Doubles:
         """Return C of shape (n, n) with CC' = G: the rows in coordinates of their span."""
-        products = self.differences.astype(np.float64)
-        if len(self.offsets):
-            products += self.offsets + self.offsets[:, None] + self.square_of_centre
-        values, vectors = np.linalg.eigh(products)
+        values, vectors = np.linalg.eigh(self.products.astype(np.float64))
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def _stored(self, X: Matrix) -> Matrix:
@@ -166,32 +141,19 @@ def product_of_rows(left: Matrix, right: Matrix, columns: Parts | None = None) -
     return products
 
 
-class SeenProducts(NamedTuple):
-    """Products of seen rows with learned ones, with each other, of the moved rows, and with the centre (see `Gram`)."""
-
-    products: Array
-    own: Array
-    differences: Array
-    offsets: Doubles
-
-
 class ValidationRows:
     """Rows that models are scored on again and again, along a curve: products with training rows are made once."""
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
-        self._products: tuple[Gram, SeenProducts] | None = None
+        self._products: tuple[Gram, Array, Array] | None = None
 
-    def products(self, gram: Gram) -> SeenProducts:
-        """Return the inner products of these rows with the rows of `gram`, and with each other."""
+    def products(self, gram: Gram) -> tuple[Array, Array]:
+        """Return the inner products of the rows of `gram` with these rows, and of these with each other."""
         if self._products is None or self._products[0] is not gram:
             own = gram.like(self.rows)
-            products = product_of_rows(gram.wide(own.rows), gram.wide(gram.rows))
-            differences = products
-            if own.rows is not own.moved:
-                differences = product_of_rows(gram.wide(own.moved), gram.wide(gram.moved))
-            self._products = gram, SeenProducts(products, own.products, differences, own.offsets)
-        return self._products[1]
+            self._products = gram, gram.products_with(own), own.products
+        return self._products[1:]
 
     def scores(self, model: SimilarityLearner) -> Array:
         """Return the similarities of all pairs of the rows."""
@@ -228,7 +190,7 @@ class Form:
     goes_through_rows: bool
     """Whether `project` does without W."""
     rows: Matrix
-    strengths: sp.csr_array
+    dual_coef: sp.csr_array
 
     def __init__(self, W: Array, place: Longs | None = None, has_overflowed: bool = False) -> None:
         self._W, self._place, self.dtype, self.has_overflowed = W, place, W.dtype, has_overflowed
@@ -276,34 +238,34 @@ class Form:
         return Form(nearest_psd(self.matrix))
 
 
-class RowForm(Form):
-    """W = I + X'AX: `rows` X and `strengths` A of them. W is formed when somebody asks for it."""
+class DualForm(Form):
+    """W = I + X'AX: `rows` X and `dual_coef` A of them. W is formed when somebody asks for it."""
 
     gram: Gram | None = None
     """While it learns: all rows, of which those numbered `used` have a strength."""
     used: Longs
 
-    def __init__(self, rows: Matrix, strengths: Matrix) -> None:
+    def __init__(self, rows: Matrix, dual_coef: Matrix) -> None:
         n, d = rows.shape
-        if not is_sparse(strengths) or strengths.shape != (n, n) or rows.dtype not in (np.float32, np.float64):
-            raise ValueError(f"{n} rows of {rows.dtype} have no strengths of shape {strengths.shape}")
-        self.rows, self.strengths, self.dtype = rows, strengths, rows.dtype
+        if not is_sparse(dual_coef) or dual_coef.shape != (n, n) or rows.dtype not in (np.float32, np.float64):
+            raise ValueError(f"{n} rows of {rows.dtype} have no coefficients of shape {dual_coef.shape}")
+        self.rows, self.dual_coef, self.dtype = rows, dual_coef, rows.dtype
         # by shapes alone, so that a model gives the same bits whether or not somebody has asked for W
         self.goes_through_rows = 4 * n <= d
 
     @classmethod
-    def identity(cls, d: int, dtype: str) -> RowForm:
+    def identity(cls, d: int, dtype: str) -> DualForm:
         """Return the form of W = I, which has no rows."""
         return cls(sp.csr_array((0, d), dtype=dtype), sp.csr_array((0, 0), dtype=np.float64))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Leave out what can be made again."""
-        return RowForm, (self.rows, self.strengths)
+        return DualForm, (self.rows, self.dual_coef)
 
     @cached_property
     def matrix(self) -> Array:
         """Return W, read-only; where A is symmetric, W is so to the bit."""
-        rows, A = self.rows, self.strengths
+        rows, A = self.rows, self.dual_coef
         is_symmetric = not abs(A - A.T).sum()
         W = np.eye(rows.shape[1], dtype=self.dtype)
         if is_sparse(rows):
@@ -331,9 +293,9 @@ class RowForm(Form):
         """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
         if self.gram is None:
             return None
-        products, own, *_ = seen.products(self.gram)
-        products = products[:, self.used]
-        return np.asarray(own + (products @ self._weights).astype(products.dtype, copy=False) @ products.T)
+        products, own = seen.products(self.gram)
+        products = products[self.used]
+        return np.asarray(own + (products.T @ self._weights).astype(products.dtype, copy=False) @ products)
 
     def sums(self) -> tuple[float, float, float]:
         """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
@@ -349,23 +311,23 @@ class RowForm(Form):
         trace = float(np.trace(AG))
         return d + trace, d + 2 * trace + float(np.vdot(AG, GA)), d + 2 * trace + float(np.sum(AG * AG.T))
 
-    def settled(self) -> RowForm:
+    def settled(self) -> DualForm:
         """Return the same without what it was learned on."""
-        return RowForm(self.rows, self.strengths)
+        return DualForm(self.rows, self.dual_coef)
 
-    def symmetric(self) -> RowForm:
+    def symmetric(self) -> DualForm:
         """Return (W + W') / 2."""
-        return self._with((self.strengths + self.strengths.T) / 2)
+        return self._with((self.dual_coef + self.dual_coef.T) / 2)
 
     def nearest_psd(self) -> Form:
         """Return the positive semidefinite matrix nearest to W (JMLR section 6.2)."""
         if self.gram is None or 2 * self.gram.n_rows > self.rows.shape[1]:
             return super().nearest_psd()
-        return self._with(nearest_psd_strengths(self.strengths, self.gram.roots[self.used]))
+        return self._with(nearest_psd_dual_coef(self.dual_coef, self.gram.roots[self.used]))
 
-    def _with(self, strengths: Matrix) -> RowForm:
-        """Return other strengths of the same rows."""
-        form = RowForm(self.rows, sp.csr_array(strengths))
+    def _with(self, dual_coef: Matrix) -> DualForm:
+        """Return other dual_coef of the same rows."""
+        form = DualForm(self.rows, sp.csr_array(dual_coef))
         form.gram, form.used = self.gram, self.used
         return form
 
@@ -377,15 +339,15 @@ class RowForm(Form):
     @cached_property
     def _weights(self) -> Matrix:
         """Return A as products take it fastest."""
-        A = self.strengths
+        A = self.dual_coef
         return A if A.nnz < SPARSE_BELOW * A.shape[0] ** 2 else A.toarray()
 
 
-def nearest_psd_strengths(strengths: sp.csr_array, C: Doubles) -> Doubles:
-    """Return symmetric strengths A that make I + X'AX positive semidefinite and nearest to what it was; CC' = XX'."""
+def nearest_psd_dual_coef(dual_coef: sp.csr_array, C: Doubles) -> Doubles:
+    """Return symmetric dual_coef A that make I + X'AX positive semidefinite and nearest to what it was; CC' = XX'."""
     # X'AX of a symmetric A has the eigenvalues of K = C'AC. Where Ku = mu u and w = ACu / mu, X'w is its eigenvector of
     # length 1. Only 1 + mu < 0 is taken away, so that nothing small is divided by.
-    A = (strengths + strengths.T).toarray() / 2
+    A = (dual_coef + dual_coef.T).toarray() / 2
     AC = A @ C
     K = C.T @ AC
     values, vectors = scipy.linalg.eigh((K + K.T) / 2, subset_by_value=(-np.inf, -1.0))
@@ -394,7 +356,7 @@ def nearest_psd_strengths(strengths: sp.csr_array, C: Doubles) -> Doubles:
     return np.asarray((positive + positive.T) / 2)
 
 
-class LearningForm(RowForm):
+class LearningForm(DualForm):
     """The same while it is learned: it is read from the steps when somebody asks for it, as it was at this moment."""
 
     def __init__(self, steps: Any, is_symmetric: bool = False) -> None:
@@ -405,9 +367,9 @@ class LearningForm(RowForm):
         """Read from the steps what is not there yet."""
         if name == "has_overflowed":
             return self._steps.has_overflowed()
-        if name not in ("rows", "strengths", "used", "goes_through_rows"):
+        if name not in ("rows", "dual_coef", "used", "goes_through_rows"):
             raise AttributeError(name)
-        A = self._steps.strengths(self._moment)
+        A = self._steps.dual_coef(self._moment)
         A = sp.csr_array((A + A.T) / 2) if self._is_symmetric else A
         A.eliminate_zeros()
         self.used = np.union1d(np.flatnonzero(np.diff(A.indptr)), A.indices)
@@ -421,55 +383,41 @@ class LearningForm(RowForm):
         products = self._steps.products_among(seen)
         return np.asarray((products + products.T) / 2 if self._is_symmetric else products)
 
-    def symmetric(self) -> RowForm:
+    def symmetric(self) -> DualForm:
         """Return (W + W') / 2."""
         return LearningForm(self._steps, True) if self._steps.moment == self._moment else super().symmetric()
 
 
-class GramSteps:
-    """The steps of one learner on inner products: T, and the log of updates that a row of T takes when it is read."""
+class DualSteps:
+    """The steps of one learner on inner products: T, which they read, and the log of updates, of which A is made."""
 
     def __init__(self, gram: Gram, kind: int, aggressiveness: float, n_steps: int) -> None:
         n, dtype = gram.n_rows, gram.products.dtype
         self.gram, self._kind, self._aggressiveness = gram, kind, aggressiveness
-        self._is_lazy = kind != PLAIN or n > DIRECT_ROWS
         self._log = Log(np.empty((n_steps, 3), np.uint32), np.empty(n_steps, dtype))
         self.n_updates = self._n_projected = 0
         self._projected = sp.csr_array((n, n), dtype=np.float64)
-        self._shifts: Doubles = np.zeros(n)
-        self._own = self._tracked(gram.products, gram.differences, gram.offsets)
-        self._seen: dict[ValidationRows, Tracked] = {}
+        # steps of OASIS read rows of T, the others write columns
+        self._T, self._squares = np.zeros((n, n), dtype, order="C" if kind == PLAIN else "F"), np.zeros(n)
+        self._seen: dict[ValidationRows, tuple[Array, int]] = {}
 
-    def take(self, triplets: Ints, margins: Doubles = NO_MARGINS) -> tuple[int, int]:
+    def take(self, triplets: Ints) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        before, C = self.n_updates, self._aggressiveness
+        before = self.n_updates
         if before + len(triplets) > len(self._log.taus):
             raise ValueError(f"{len(triplets):,} steps are more than the log has room for")
-        lengths, offsets = self.gram.squared_distances(triplets), self.gram.offsets
-        losses, self.n_updates = gram_steps(
-            self._own,
-            self._log,
-            before,
-            triplets,
-            lengths,
-            offsets,
-            self._shifts,
-            margins,
-            C,
-            self._kind,
-            self._is_lazy,
-        )
+        lengths = self.gram.squared_distances(triplets)
+        state = self._T, self._squares, self.gram.products, self._log, before
+        losses, self.n_updates = dual_steps(*state, triplets, lengths, self._aggressiveness, self._kind)
         return losses, self.n_updates - before
 
     def project(self) -> None:
         """Set W of plain steps to the nearest positive semidefinite matrix, for at most d / 2 rows of d features."""
         if self.n_updates > self._n_projected:  # else W is so, and a moment has one W
-            A = nearest_psd_strengths(self.strengths(self.moment), self.gram.roots)
+            A = nearest_psd_dual_coef(self.dual_coef(self.moment), self.gram.roots)
             self._projected, self._n_projected = sp.csr_array(A), self.n_updates
-            gram = self.gram
-            if len(gram.offsets):
-                self._shifts = A @ (gram.offsets + gram.square_of_centre)
-            self._own, self._seen = self._tracked(gram.products, gram.differences, gram.offsets), {}
+            self._T[:] = self.gram.products @ A
+            self._seen = {}
 
     def form(self) -> LearningForm:
         """Return what was learned so far."""
@@ -477,10 +425,10 @@ class GramSteps:
 
     @property
     def moment(self) -> Moment:
-        """Return what tells W of now from W of another time."""
+        """Return the version of W: what makes it."""
         return self.n_updates, self._n_projected, self._projected
 
-    def strengths(self, moment: Moment) -> sp.csr_array:
+    def dual_coef(self, moment: Moment) -> sp.csr_array:
         """Return A of a moment, its sums in double precision; A of symmetric steps is so to the bit."""
         n_updates, n_projected, projected = moment
         p, a, b = self._log.triplets[n_projected:n_updates].T.astype(np.int32)
@@ -496,26 +444,19 @@ class GramSteps:
         return sp.csr_array(both - sp.diags_array(sums.sum(axis=0)))
 
     def products_among(self, seen: ValidationRows) -> Array:
-        """Return x'Wy of all pairs of seen rows, of which T takes the log as that of the learned rows does."""
-        products, own, differences, offsets = seen.products(self.gram)
+        """Return x'Wy of all pairs of seen rows, of which T takes the updates since it was last asked for."""
+        products, own = seen.products(self.gram)
         if seen not in self._seen:
-            self._seen[seen] = self._tracked(products, differences, offsets)
-        _catch_up_all(self._seen[seen], self._log, self.n_updates, self._kind)
-        T = self._seen[seen].T
-        return np.asarray(own + products @ (T + self._shifts if len(offsets) else T).T.astype(T.dtype, copy=False))
+            T = (products.T @ self._projected).astype(products.dtype, order="F")
+            self._seen[seen] = T, self._n_projected
+        T, n_added = self._seen[seen]
+        add_updates(T, products, self._log, n_added, self.n_updates, self._kind)
+        self._seen[seen] = T, self.n_updates
+        return np.asarray(own + products.T @ T.T)
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
-        return not (is_finite(self.gram.products) and is_finite(self._own.T))
-
-    def _tracked(self, products: Array, differences: Array, offsets: Doubles) -> Tracked:
-        """Return T of rows with such products as the last projection left it."""
-        A, T = self._projected, np.zeros_like(products)
-        if A.nnz:
-            T = (differences @ A.toarray()).astype(T.dtype, copy=False)
-            if len(offsets):
-                T += np.outer(offsets, A.sum(axis=1)).astype(T.dtype)
-        return Tracked(T, products, differences, np.full(len(T), self._n_projected))
+        return not (is_finite(self.gram.products) and is_finite(self._T))
 
 
 def is_finite(matrix: Array) -> bool:
@@ -537,18 +478,6 @@ class Parts(NamedTuple):
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
 
 
-class Tracked(NamedTuple):
-    """T of some rows, their products with the learned rows, and how many updates each row of T has taken.
-
-    Of rows that are far from the origin, T lacks the shifts of the learner, which are the same for each of its rows.
-    """
-
-    T: Array
-    products: Array
-    differences: Array
-    caught_up: Longs
-
-
 class Log(NamedTuple):
     """The triplet and the length of every update."""
 
@@ -557,47 +486,33 @@ class Log(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def gram_steps(
-    own: Tracked,
+def dual_steps(
+    T: Array,
+    squares: Doubles,
+    G: Array,
     log: Log,
     n_updates: int,
     triplets: Ints,
     lengths: Doubles,
-    offsets: Doubles,
-    shifts: Doubles,
-    margins: Doubles,
     aggressiveness: float,
     kind: int,
-    is_lazy: bool,
 ) -> tuple[int, int]:
-    """Take one step a triplet; return how many had a loss, and the new length of the log.
+    """Take one step a triplet as `take_steps` does; return how many had a loss, and the new length of the log.
 
-    `lengths` are the squared distances of p+ and p-. What the centre adds to products comes by `offsets` and `shifts`.
+    `lengths` are the squared distances of p+ and p-; `squares` are x'(M - I)x of all rows, for steps of a distance.
     """
-    T, G, D = own.T, own.products, own.differences
-    share = 0.5 if kind == ONLINE_PROJ else 1.0
-    is_far = offsets.shape[0] > 0
-    losses, offset = 0, 0.0
+    losses, aa, bb, product = 0, 0.0, 0.0, 0.0
     for t in range(triplets.shape[0]):
         p, a, b = triplets[t, 0], triplets[t, 1], triplets[t, 2]
-        if is_lazy:  # A of Online-Proj is symmetric, so that one row of T is enough
-            for j in (p, p) if kind == ONLINE_PROJ else (a, b):
-                _catch_up(own, j, log, n_updates, kind)
-        if is_far:
-            offset = offsets[a] - offsets[b]
-        pp, pa, pb = float(G[p, p]), float(D[p, a]), float(D[p, b])
-        product = 0.0
+        pp, pa, pb = float(G[p, p]), float(G[p, a]), float(G[p, b])
         if kind == PLAIN:
-            score = pa - pb + offset + _dot(G[p], T[a], T[b])
-        elif kind == ONLINE_PROJ:
-            score = pa - pb + offset
-            score += _far_dot(T[p], shifts, D[a], D[b], offset) if is_far else _dot(T[p], D[a], D[b])
+            score = pa - pb + _dot(G[p], T[a], T[b])
+        elif kind == ONLINE_PROJ:  # A is symmetric, so that one row of T is enough
+            score = pa - pb + _dot(T[p], G[a], G[b])
         else:  # s'Mv, s = 2p - p+ - p- and v = p+ - p-
-            aa, bb = float(D[a, a]), float(D[b, b])
+            aa, bb = float(G[a, a]), float(G[b, b])
             product = 2 * (pa - pb) - aa + bb
-            score = product + 2 * _dot(G[p], T[a], T[b]) - _dot(G[a], T[a], T[b]) - _dot(G[b], T[a], T[b])
-        if margins.shape[0] > 0:  # S(p, p+) - S(p, p-) before the step, where it is asked for
-            margins[t] = score
+            score = product + 2 * _dot(T[p], G[a], G[b]) - squares[a] + squares[b]
         loss = 1.0 - score
         if loss <= 0.0:
             continue
@@ -605,20 +520,35 @@ def gram_steps(
 
         norm = lengths[t] * pp
         if kind == DISSIM:
-            squared = 4 * (pp - pa - pb) + aa + bb + 2 * float(D[a, b])  # of s
+            squared = 4 * (pp - pa - pb) + aa + bb + 2 * float(G[a, b])  # of s
             norm = 0.5 * (lengths[t] * max(squared, 0.0) + product * product)
         if norm == 0.0 or lengths[t] == 0.0:
             continue
         update = log.triplets[n_updates]
         update[0], update[1], update[2], log.taus[n_updates] = p, a, b, min(aggressiveness, loss / norm)
-        if is_far:
-            shifts[p] += share * log.taus[n_updates] * offset
-        if not is_lazy:
-            length, d_a, d_b = log.taus[n_updates], D[a], D[b]
-            for j in range(T.shape[0]):
-                T[j, p] += length * (d_a[j] - d_b[j])
+        if kind == DISSIM:
+            for j in range(squares.shape[0]):
+                to_a, to_b = float(G[p, j]) - float(G[a, j]), float(G[p, j]) - float(G[b, j])
+                squares[j] += log.taus[n_updates] * (to_b * to_b - to_a * to_a)
         n_updates += 1
+        add_updates(T, G, log, n_updates - 1, n_updates, kind)
     return losses, n_updates
+
+
+@njit(cache=True, nogil=True)
+def add_updates(T: Array, products: Array, log: Log, start: int, stop: int, kind: int) -> None:
+    """Add updates of the log to T of some rows, given the products of all learned rows with them."""
+    share = T.dtype.type(0.5 if kind == ONLINE_PROJ else 1.0)
+    own = T.dtype.type(kind == DISSIM)
+    for s in range(start, stop):
+        p, a, b = log.triplets[s, 0], log.triplets[s, 1], log.triplets[s, 2]
+        tau, with_p, with_a, with_b = share * log.taus[s], products[p], products[a], products[b]
+        for j in range(T.shape[0]):
+            T[j, p] += tau * (with_a[j] - with_b[j])
+        if kind != PLAIN:
+            for j in range(T.shape[0]):
+                T[j, a] += tau * (with_p[j] - own * with_a[j])
+                T[j, b] -= tau * (with_p[j] - own * with_b[j])
 
 
 @njit(cache=True, nogil=True)
@@ -631,33 +561,6 @@ def _distances(products: Array, triplets: Ints, lengths: Doubles) -> None:
         lengths[t] = length if length > LOST * squares else np.nan
 
 
-@njit(cache=True, nogil=True)
-def _catch_up(tracked: Tracked, j: int, log: Log, n_updates: int, kind: int) -> None:
-    """Add to row j of T the updates that it has missed."""
-    row, d, triplets, taus = tracked.T[j], tracked.differences[j], log.triplets, log.taus
-    start = tracked.caught_up[j]
-    tracked.caught_up[j] = n_updates
-    if kind == PLAIN:
-        for s in range(start, n_updates):
-            row[triplets[s, 0]] += taus[s] * (d[triplets[s, 1]] - d[triplets[s, 2]])
-        return
-    g = tracked.products[j]
-    share = row.dtype.type(0.5 if kind == ONLINE_PROJ else 1.0)
-    own = row.dtype.type(kind == DISSIM)
-    for s in range(start, n_updates):
-        p, a, b = triplets[s, 0], triplets[s, 1], triplets[s, 2]
-        tau, g_p, d_a, d_b = share * taus[s], g[p], d[a], d[b]
-        row[p] += tau * (d_a - d_b)
-        row[a] += tau * (g_p - own * d_a)
-        row[b] -= tau * (g_p - own * d_b)
-
-
-@njit(cache=True, nogil=True)
-def _catch_up_all(tracked: Tracked, log: Log, n_updates: int, kind: int) -> None:
-    for j in range(tracked.T.shape[0]):
-        _catch_up(tracked, j, log, n_updates, kind)
-
-
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
 @njit(cache=True, nogil=True, fastmath=True)
 def _dot(left: Array, right: Array, without: Array) -> float:
@@ -666,15 +569,6 @@ def _dot(left: Array, right: Array, without: Array) -> float:
     for k in range(left.shape[0]):
         total += left[k] * (right[k] - without[k])
     return float(total)
-
-
-@njit(cache=True, nogil=True)
-def _far_dot(left: Array, shifts: Doubles, right: Array, without: Array, offset: float) -> float:
-    """Return (left + shifts) (right - without + offset)'."""
-    total = 0.0
-    for k in range(left.shape[0]):
-        total += (float(left[k]) + shifts[k]) * (float(right[k] - without[k]) + offset)
-    return total
 
 
 @njit(cache=True, nogil=True)

@@ -12,8 +12,8 @@ from made_stores import write_store
 from lookalike.core.errors import LookalikeError
 from lookalike.features.visterm_store import VistermStore, write_arrays
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners import compact_rows
-from lookalike.learners.compact_rows import WEIGHTS, CompactRows
+from lookalike.studies.web import compact_rows
+from lookalike.studies.web.compact_rows import WEIGHTS, CompactRows
 
 N_WORDS = 40
 FILES = ("indptr.npy", "words.npy", "counts.npy", WEIGHTS)

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,13 +19,9 @@ from lookalike.core.arrays import Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.learners.base import refuse_large_matrix
-from lookalike.learners.compact_rows import CompactRows
-from lookalike.learners.oasis import oasis_steps
-from lookalike.learners.query_groups import COLUMNS, group_steps
-from lookalike.learners.sparse_rows import OrderedRows
-
-if TYPE_CHECKING:
-    from lookalike.learners.query_triplets import QueryTripletSampler
+from lookalike.learners.kernels import GROUP_COLUMNS, PLAIN, OrderedRows, group_steps, take_steps
+from lookalike.studies.web.compact_rows import CompactRows
+from lookalike.studies.web.query_triplets import QueryTripletSampler
 
 BLOCK = 2_048
 """Triplets whose rows are fetched together."""
@@ -194,10 +189,10 @@ def take_blocks(
         # neighbours that share a query image share its row, and are taken together where these are enough
         is_first = np.diff(drawn[:, 0], prepend=-1) != 0
         triplets[:, 0] = np.maximum.accumulate(triplets[:, 0] * is_first)
-        if len(triplets) >= np.count_nonzero(is_first) * max(2, len(W) / COLUMNS):
+        if len(triplets) >= np.count_nonzero(is_first) * max(2, len(W) / GROUP_COLUMNS):
             new_losses, new_updates = group_steps(W, chosen, triplets, plan.aggressiveness)
         else:
-            new_losses, new_updates = oasis_steps(W, chosen, triplets, plan.aggressiveness, np.empty(0))
+            new_losses, new_updates = take_steps(W, chosen, triplets, plan.aggressiveness, PLAIN)
         losses, updates = losses + new_losses, updates + new_updates
     return losses, updates
 
@@ -236,5 +231,5 @@ def warm_up() -> None:
     """Compile the kernels of all steps, so that timed runs do not."""
     rows = OrderedRows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.dtype(np.float32)).rows
     triplets = np.array([[0, 2, 1]], dtype=np.int32)
-    oasis_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1, np.empty(0))
+    take_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1, PLAIN)
     group_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1)

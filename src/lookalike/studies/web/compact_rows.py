@@ -1,6 +1,6 @@
 """Weighted visterms of millions of images, three bytes an entry: memory-mapped counts, weighed when asked for.
 
-They stand between a `lookalike.features.visterm_store.VistermStore` and `lookalike.learners.large_scale`.
+They stand between a `lookalike.features.visterm_store.VistermStore` and `lookalike.studies.web.large_scale`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lookalike.core.kernels import njit
 from lookalike.core.row_numbers import row_numbers
 from lookalike.features.visterm_store import VistermStore, word_type, write_arrays
 from lookalike.features.visterms import TfidfVisterms
-from lookalike.learners.sparse_rows import Rows, permuted
+from lookalike.learners.kernels import Rows, permuted
 
 SLICE = 65_536
 """Images that are read at a time."""

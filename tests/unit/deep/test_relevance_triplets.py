@@ -7,8 +7,8 @@ import pytest
 from made_rows_and_examples import assert_drawn_from
 
 from lookalike.data.relevance import RelevanceData
-from lookalike.learners import relevance_triplets
-from lookalike.learners.relevance_triplets import RelevanceTripletSampler
+from lookalike.deep import relevance_triplets
+from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 
 
 def graded(sizes=(5, 4, 3), seed=0, share=0.8, lonely=0):
