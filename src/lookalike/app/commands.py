@@ -87,11 +87,7 @@ def fit(
     label_column: options.LabelColumn = None,
     hold_out: Annotated[
         float,
-        Option(
-            metavar="SHARE",
-            callback=_below_one,
-            help="share of every class (or of the triplets' queries) to keep for `evaluate`, such as 0.25",
-        ),
+        Option(metavar="SHARE", callback=_below_one, help="share of every class (or triplets' queries) for `evaluate`"),
     ] = 0.0,
     classes: Annotated[
         Literal["new", "seen"] | None,
@@ -106,11 +102,7 @@ def fit(
     words: options.Words = None,
     learner: Annotated[
         str | None,
-        Option(
-            metavar="NAME",
-            help="the learner (default: what ranks held-out rows best; with --set, OASIS)",
-            show_default=False,
-        ),
+        Option(metavar="NAME", help="the learner (default: what ranks held-out rows best; with --set, OASIS)"),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -195,7 +187,7 @@ def _refuse_other(default: Path, source: str) -> None:
     from lookalike.app.model_file import read_about
 
     known = source
-    with suppress(LookalikeError):  # there is no model yet, or none that can be read
+    with suppress(LookalikeError, LookupError, AttributeError):  # there is no model yet, or none that can be read
         known = read_about(default)["made_by"].get("source", source)
     if known != source:
         raise LookalikeError(f"{default} is the model of {known}: name that of {source} by --output")
@@ -301,10 +293,7 @@ def rank(
     ],
     gallery: Annotated[
         Path,
-        Option(
-            metavar="SOURCE",
-            help="what to rank: a folder of images, at any depth, a file of `lookalike index`, or a file of vectors",
-        ),
+        Option(metavar="SOURCE", help="a folder of images, at any depth, a file of vectors, or of `lookalike index`"),
     ],
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
@@ -640,29 +629,31 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
 
     That is its learner, settings, representation, classes, images, times, and the versions of the libraries.
     """
-    from lookalike.app.model_file import read_about
+    from lookalike.app.model_file import SIMILARITY, read_about
+    from lookalike.core.model_file import fits_together
 
     about = read_about(model)
     size = model.stat().st_size
     if as_json:
         options.print_json({"model": str(model), "bytes": size, **about})
         return
-    learner, described, origin = about["learner"], about["representation"], about["made_by"]
-    rows = {
-        "model": f"{model}, {size / 1e6:.1f} MB, format version {about['format_version']}",
-        "learned": _learned(about),
-        "learner": f"{learner['name']} ({_listed(learner['parameters'])})",
-        "representation": f"{described['name']}, {described['dimensions']:,} dimensions"
-        f" ({_listed(described['settings'])})",
-        "classes": _class_sizes(about["classes"]) or "none: learned from triplets",
-        "left out": options.counted(about["n_left_out"], "id" if described["name"] == "vectors" else "file"),
-        "seed": str(about["seed"]),
-        "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),
-        "made": f"{origin.get('time', 'unknown')}, of {origin.get('source', 'unknown')}",
-        "versions": ", ".join(f"{name} {text}" for name, text in origin.items() if name not in ("time", "source")),
-    }
-    if lines := _triplets_in(about):
-        rows["triplets"] = lines[0]
+    with fits_together(model, SIMILARITY):
+        learner, described, origin = about["learner"], about["representation"], about["made_by"]
+        rows = {
+            "model": f"{model}, {size / 1e6:.1f} MB, format version {about['format_version']}",
+            "learned": _learned(about),
+            "learner": f"{learner['name']} ({_listed(learner['parameters'])})",
+            "representation": f"{described['name']}, {described['dimensions']:,} dimensions"
+            f" ({_listed(described['settings'])})",
+            "classes": _class_sizes(about["classes"]) or "none: learned from triplets",
+            "left out": options.counted(about["n_left_out"], "id" if described["name"] == "vectors" else "file"),
+            "seed": str(about["seed"]),
+            "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),
+            "made": f"{origin.get('time', 'unknown')}, of {origin.get('source', 'unknown')}",
+            "versions": ", ".join(f"{name} {text}" for name, text in origin.items() if name not in ("time", "source")),
+        }
+        if lines := _triplets_in(about):
+            rows["triplets"] = lines[0]
     options.tell(f"{name:<16}{value}" for name, value in rows.items())
 
 

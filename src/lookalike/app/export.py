@@ -6,14 +6,13 @@ import os
 import re
 from collections.abc import Hashable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lookalike.app.evaluation import Compared, choose_evaluated, compare_on_labels
 from lookalike.app.gallery import IndexForm, engine_scores
-from lookalike.core.arrays import Array, Floats, Longs, Matrix
+from lookalike.core.arrays import Array, Floats, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing, replacing_folder, write_array, write_json, write_npz
 from lookalike.core.model_file import About, Arrays
@@ -69,8 +68,8 @@ def export(
     d = next(iter(form.query_map.values())).shape[-1]
     if to == "faiss":
         _faiss_index(np.empty((0, d), dtype=np.float32), index, form.metric)  # refused before rows are read
-    found, rows = model.gallery_rows(gallery)
-    n_bytes = 4 * rows.shape[0] * d
+    found = model.read_gallery(gallery)
+    rows, n_bytes = model.learner_rows(found), 4 * len(found) * d
     if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
         raise LookalikeError(
             f"the vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give them fewer dimensions, "
@@ -87,9 +86,14 @@ def export(
     with replacing_folder(output, NAMES) as folder:
         file = folder / GALLERIES[to]
         if to == "faiss":
+            import faiss
+
             model.progress(f"building the index {index}", 0, 1)
-            nearest = _write_faiss(_faiss_index(vectors, index, form.metric), file, queries, k)
+            built = _faiss_index(vectors, index, form.metric)
             model.progress(f"building the index {index}", 1, 1)
+            nearest = np.asarray(built.search(queries, k)[1])
+            with replacing(file) as part:
+                part.write_bytes(faiss.serialize_index(built).data)
         else:
             nearest = top_k(engine_scores(form.metric, queries, vectors), k)[0]
             write_array(vectors, file)
@@ -147,15 +151,6 @@ def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors
     with suppress(LookalikeError):  # no row has both another of its class and one of another class to find
         return compare_on_labels(compared, found.labels[part], (1, FIRST), model.random_state).to_dict("records")
     return []
-
-
-def _write_faiss(index: faiss.Index, file: Path, queries: Floats, k: int) -> Longs:
-    """Write an index of FAISS, and return what it finds."""
-    import faiss
-
-    with replacing(file) as part:
-        part.write_bytes(faiss.serialize_index(index).data)
-    return np.asarray(index.search(queries, k)[1])
 
 
 def _faiss_index(vectors: Floats, factory: str, metric: str) -> faiss.Index:

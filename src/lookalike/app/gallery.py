@@ -105,15 +105,6 @@ def engine_scores(metric: str, queries: Matrix, gallery: Matrix) -> Floats:
     return np.asarray(2 * scores - own[:, None] - theirs)
 
 
-class Answer(NamedTuple):
-    """What a saved gallery answers."""
-
-    root: Path  # the folder of its images
-    results: list[dict[str, Any]]  # of each query its neighbours, best first, with rank, path, score and label
-    bad_queries: Reasons
-    left_out: Reasons  # files of the gallery that cannot be used, or are not as they were described
-
-
 class File(NamedTuple):
     """A file of a gallery's folder: a row of its manifest, when it was changed last, and its vector's row or -1."""
 
@@ -211,11 +202,12 @@ def read_gallery(path: PathLike) -> SavedGallery:
 
 def rank_saved(
     model: PathLike, gallery: PathLike, queries: Sequence[PathLike], k: int = 10, *, jobs: int = 1
-) -> Answer:
+) -> tuple[Path, list[dict[str, Any]], Reasons, Reasons]:
     """Find the images of a saved gallery that are most like each query, by the model that described it.
 
     Queries are image files. Those that cannot be used are left out, if there are others. Images of the same content as
-    a query are no neighbours of it.
+    a query are no neighbours of it. Returned are the folder of the images, each ``query`` with its ``neighbours``, and
+    why queries, and files of the gallery, are left out.
     """
     about, arrays = read_parts(model)
     saved = read_gallery(gallery)
@@ -251,7 +243,7 @@ def rank_saved(
             for rank, (file, score) in enumerate(best, 1)
         ]
         results.append({"query": query, "neighbours": neighbours})
-    return Answer(saved.root, results, bad, left_out)
+    return saved.root, results, bad, left_out
 
 
 def _described(files: Mapping[str, Path], about: About, arrays: Mapping[str, Arrays], jobs: int) -> Matrix:

@@ -60,7 +60,7 @@ def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, obj
             raise LookalikeError(
                 f"{key} of {name} cannot be {value!r}: give a value like its default, {defaults[key]!r}"
             )
-    with _refusing(name):
+    with _refusing(name, "; correct it after --set"):
         learner_class(name)(**checked)._check_parameters()
     return checked
 
@@ -166,7 +166,7 @@ def train(
 
 
 @contextmanager
-def _refusing(name: str) -> Iterator[None]:
+def _refusing(name: str, what_now: str = "") -> Iterator[None]:
     """Make one sentence of what a learner says of its settings or rows."""
     try:
         with warnings.catch_warnings():
@@ -174,7 +174,7 @@ def _refusing(name: str) -> Iterator[None]:
             yield
     except (ValueError, TypeError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise LookalikeError(f"{name} cannot learn: {reason}") from error
+        raise LookalikeError(f"{name} cannot learn: {reason}{what_now}") from error
 
 
 def stream(triplets: Ints, n: int, seed: int) -> Ints:

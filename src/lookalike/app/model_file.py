@@ -13,7 +13,7 @@ from lookalike.app import SIMILARITY_NAME
 from lookalike.core import model_file
 from lookalike.core.files import PathLike, check_finite
 from lookalike.core.model_file import About, Arrays, Kind, fits_together
-from lookalike.learners.model_io import from_state, to_state
+from lookalike.learners.model_io import to_state
 
 if TYPE_CHECKING:
     from lookalike.learners.base import SimilarityLearner
@@ -40,13 +40,6 @@ def write_similarity(
     parts = zip(PARTS, (reduction, representation, learned), strict=True)
     arrays = {f"{part}.{name}": array for part, own in parts for name, array in own.items()}
     model_file.write_model(path, SIMILARITY, {**about, "fitted": fitted}, arrays)
-
-
-def read_similarity(path: PathLike) -> tuple[About, dict[str, Arrays], SimilarityLearner]:
-    """Read a model file: its JSON values, its arrays and its learner."""
-    about, arrays = read_parts(path)
-    with fits_together(path, SIMILARITY):
-        return about, arrays, from_state(about["fitted"], arrays["learner"], path, SIMILARITY)
 
 
 def read_parts(path: PathLike) -> tuple[About, dict[str, Arrays]]:

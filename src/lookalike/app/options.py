@@ -57,11 +57,7 @@ Triplets = Annotated[Path | None, Option(metavar="FILE.csv", help="columns query
 Representation = Annotated[str | None, Option(metavar="NAME", help="how images are described (default: visterms)")]
 Words = Annotated[
     int | None,
-    Option(
-        metavar="N",
-        min=1,
-        help="words of the codebook of visterms (default: 100 to 1,000, depending on the number of images)",
-    ),
+    Option(metavar="N", min=1, help="words of the codebook of visterms (default: 100 to 1,000, by number of images)"),
 ]
 Seed = Annotated[int, Option(metavar="N", min=0, help="seed of all random draws")]
 Jobs = Annotated[

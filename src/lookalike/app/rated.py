@@ -115,11 +115,7 @@ def evaluate_triplets(
     folder: Annotated[Path, Argument(metavar="DIR", help="folder of rated triplets")],
     features: Annotated[
         str | None,
-        Option(
-            metavar="NAMES",
-            callback=_names,
-            help="separated by commas (default: all, if there is neither --model nor --vectors)",
-        ),
+        Option(metavar="NAMES", callback=_names, help="by commas (default: all, if there is no --model or --vectors)"),
     ] = None,
     model: Annotated[
         Path | None, Option(metavar="FILE.lookalike", help="a network; needs the extra `deep` (torch)")
@@ -131,11 +127,7 @@ def evaluate_triplets(
     k: Annotated[int, Option("--k", metavar="N", min=1, help="K of score@K: how many first images count")] = 30,
     codebook_images: Annotated[
         Path | None,
-        Option(
-            metavar="FOLDER",
-            help="images to learn codebooks from (default: DIR/training, or else the triplets' images, without "
-            "ratings)",
-        ),
+        Option(metavar="FOLDER", help="images to learn codebooks from (default: DIR/training or triplets' images)"),
     ] = None,
     output: Table = None,
     as_json: options.AsJson = False,

@@ -15,7 +15,6 @@ import PIL
 
 from lookalike import __version__
 from lookalike.app.cache import Cache
-from lookalike.core.arrays import Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
 from lookalike.core.model_file import About, Arrays
@@ -118,7 +117,11 @@ class CachedDescriber:
             for chunk, vectors in zip(chunks, pool.map(self.describer.describe_many, pictures), strict=True):
                 known += chunk
                 parts.append(vectors)
-                self._write_cached(work.cache, key, chunk, vectors)  # at once: a run that is killed loses little
+                # kept at once, as a run that is killed loses little; in full, as zeros take no room in a cache
+                full = vectors.toarray() if hasattr(vectors, "indptr") else vectors
+                names = np.array([list(bytes.fromhex(name)) for name in chunk], np.uint8)
+                entry = hashlib.sha256(names.tobytes()).hexdigest()[:24]
+                work.cache.write(key, entry, {"sha256": names, "vectors": full})
                 done += len(chunk)
                 work.progress("describing images", done, len(path_of))
         row_of = {name: row for row, name in reversed([*enumerate(known)])}
@@ -143,28 +146,18 @@ class CachedDescriber:
         known, parts = list[str](), list[Vectors]()
         for arrays in cache.read(key):
             known += [name.tobytes().hex() for name in arrays["sha256"]]
-            parts.append(_sparse(arrays["vectors"]) if self.describer.system == VISTERMS else arrays["vectors"])
-        return known, parts
+            parts.append(arrays["vectors"])
+            if self.describer.system == VISTERMS:
+                from scipy.sparse import csr_array  # slow to import, and only visterms need it
 
-    @staticmethod
-    def _write_cached(cache: Cache, key: str, sha256: Sequence[str], vectors: Vectors) -> None:
-        """Keep vectors, sparse ones in full: compressed, zeros take no room."""
-        names = np.array([list(bytes.fromhex(name)) for name in sha256], np.uint8)
-        full = vectors.toarray() if hasattr(vectors, "indptr") else vectors
-        cache.write(key, hashlib.sha256(names.tobytes()).hexdigest()[:24], {"sha256": names, "vectors": full})
+                parts[-1] = csr_array(parts[-1])
+        return known, parts
 
 
 def stacked(parts: Sequence[Vectors]) -> Vectors:
     """Put rows below one another; sparse ones stay so."""
     if not hasattr(parts[0], "indptr"):
         return np.concatenate(parts)
-    from scipy.sparse import vstack  # slow to import, and only visterms need it
+    from scipy.sparse import vstack  # as above
 
     return vstack(parts, format="csr")
-
-
-def _sparse(rows: Floats) -> Vectors:
-    """Return rows as CSR."""
-    from scipy.sparse import csr_array  # as above
-
-    return csr_array(rows)

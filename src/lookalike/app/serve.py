@@ -41,16 +41,17 @@ def index(
     import pandas as pd
 
     from lookalike.app.gallery import read_gallery, update_gallery
-    from lookalike.app.model_file import fingerprint, read_parts
+    from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
     from lookalike.app.vectors import is_vectors
     from lookalike.core.files import stamp_of
-    from lookalike.core.model_file import SUFFIX
+    from lookalike.core.model_file import SUFFIX, fits_together
 
     if is_vectors(folder):
         raise LookalikeError(f"{folder} is a file of vectors, which lookalike rank takes as it is: index a folder")
     output = output or options.default_output(f"{Path(os.path.realpath(folder)).name}.gallery{SUFFIX}", folder)
     options.check_output(output, (SUFFIX,), model, folder)
-    named = fingerprint(*read_parts(model))
+    with fits_together(model, SIMILARITY):
+        named = fingerprint(*read_parts(model))
     stamp = stamp_of(output)
     previous = read_gallery(output) if stamp else None
     if previous is not None:

@@ -28,7 +28,7 @@ from lookalike.app.cache import Cache
 from lookalike.app.choice import NEW, SEEN, Choice, choose_learner, too_long, worse_than_none
 from lookalike.app.evaluation import MIXED, Compared, choose_evaluated
 from lookalike.app.learning import HELD_OUT, TRAIN
-from lookalike.app.model_file import SCALINGS, SIMILARITY, read_similarity, write_similarity
+from lookalike.app.model_file import SCALINGS, SIMILARITY, read_parts, write_similarity
 from lookalike.app.representations import (
     CachedDescriber,
     Workers,
@@ -48,6 +48,7 @@ from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.describers import VISTERMS, StageProgress, silent
 from lookalike.learners.base import IN_FLOAT32, SimilarityLearner, is_sparse, largest_value
 from lookalike.learners.euclidean import Euclidean
+from lookalike.learners.model_io import from_state
 from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
 from lookalike.learners.tfidf import TFIDF
@@ -222,8 +223,8 @@ class Similarity:
                 raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
             if self.representation_ is None:
                 self._make_representation()  # what cannot be is refused before images are read
-            progress = partial(self.progress, "reading images")
-            return sources.read_images(source, labels, triplets, n_threads=self.jobs, progress=progress)
+            how: Any = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
+            return self._as_learned(sources.read_images(source, labels, triplets, **how))
 
     def read_gallery(self, gallery: Source, **columns: Unpack[Columns]) -> Rows:
         """Read images at any depth of a folder, or a file of vectors, which need no labels."""
@@ -234,7 +235,8 @@ class Similarity:
             return self._as_learned(gallery)
         if of_vectors:
             return self._as_learned(read_vectors(gallery, **columns))
-        return sources.read_gallery(gallery, n_threads=self.jobs, progress=partial(self.progress, "reading images"))
+        how: Any = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
+        return self._as_learned(sources.read_gallery(gallery, **how))
 
     def check_settings(self, *, triplets: bool) -> dict[str, object]:
         """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
@@ -299,8 +301,7 @@ class Similarity:
 
     def _remember(self, left_out: Reasons, of_fit: dict[str, Any]) -> None:
         """Keep what a fit found and how it was made, which later calls do not change."""
-        self._fit_left_out, self._of_fit = left_out, of_fit
-        self._leave_out(left_out)
+        self.left_out_, self._fit_left_out, self._of_fit = _reasons_table(left_out), left_out, of_fit
         self.n_triplets_, self.n_triplets_held_out_ = of_fit["n_triplets"], of_fit["n_triplets_held_out"]
         self.triplets_left_out_ = of_fit["why_triplets_left_out"]
 
@@ -455,7 +456,7 @@ class Similarity:
         # names of columns beside a gallery that is read are those of a file of queries
         found = self.read_gallery(gallery) if isinstance(gallery, Rows) else self.read_gallery(gallery, **columns)
         wanted = asked or self._query_vectors(queries, found, columns)
-        self._leave_out(wanted.left_out + found.left_out)
+        self.left_out_ = _reasons_table(wanted.left_out + found.left_out)
         asking, asked_of = self._described(wanted, found)
         results: list[dict[str, Any]] = [{"query": query} for query in wanted.ids.tolist()]
         for name, learned in which.items():
@@ -506,7 +507,6 @@ class Similarity:
         """
         self._check_fitted()
         found = self.read(source, labels, triplets, **columns).related()
-        self._leave_out(found.left_out)
         seen = self.learned_from(found)
         self._tell_known_ids(found, seen)
         rows, judged, counts = choose_evaluated(found, seen, everything=everything)
@@ -643,7 +643,6 @@ class Similarity:
             self.representation_, self.pipeline_ = opened.representation_, opened.pipeline_
             self.columns_ = opened.columns_
         found = self.read_gallery(source, **columns)
-        self._leave_out(found.left_out)
         if not hasattr(self, "pipeline_"):
             self._learn_representation(found)
         (raw,) = self._described(found)
@@ -681,13 +680,6 @@ class Similarity:
                 stacklevel=3,
             )
 
-    def gallery_rows(self, source: Source, **columns: Unpack[Columns]) -> tuple[Rows, Matrix]:
-        """Read a gallery, and return its rows as they are and as the learner takes them: (n, d)."""
-        self._check_fitted()
-        found = self.read_gallery(source, **columns)
-        self._leave_out(found.left_out)
-        return found, self.learner_rows(found)
-
     def learner_rows(self, rows: Rows) -> Matrix:
         """Return rows that were read before as the learner takes them: (n, d)."""
         return self._side(self._described(rows)[0], True, rows)[1]
@@ -709,7 +701,6 @@ class Similarity:
         self.representation_ = described
         refuse_parts(Path(folder))  # the labels are those of classes
         found = self.read_gallery(folder)
-        self._leave_out(found.left_out)
         images = found.table()
         if opened is not None:
             in_pool = opened.learned_from(found)
@@ -733,8 +724,9 @@ class Similarity:
     @classmethod
     def load(cls, path: PathLike, **how: Any) -> Similarity:
         """Read a model file, one of images as an `ImageSimilarity`; `how` is `jobs`, `cache` and `progress`."""
-        about, arrays, learner = read_similarity(path)
+        about, arrays = read_parts(path)
         with fits_together(path, SIMILARITY):
+            learner = from_state(about["fitted"], arrays["learner"], path, SIMILARITY)
             described, own = about["representation"], arrays["representation"]
             of_vectors = described["name"] == OF_VECTORS
             kind = Similarity if of_vectors else ImageSimilarity
@@ -814,7 +806,7 @@ class Similarity:
         return self.representation == OF_VECTORS
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "rows_") and (not hasattr(self, "pipeline_") or self.pipeline_[-1] == "passthrough"):
+        if not hasattr(self, "pipeline_") or self.pipeline_[-1] == "passthrough":
             raise LookalikeError("nothing has been learned yet: call fit, or load a model")
 
     def _check_source(self, source: Source, *given: object) -> bool:
@@ -864,7 +856,8 @@ class Similarity:
         return [described[stop - len(rows) : stop] for stop, rows in zip(stops, parts, strict=True)]
 
     def _as_learned(self, rows: Rows) -> Rows:
-        """Return vectors with the columns in the order that was learned from, if anything was; images as they are."""
+        """Return rows, vectors with the columns in the order that was learned from; keep why others are left out."""
+        self.left_out_ = _reasons_table(rows.left_out)
         if rows.X is None or not hasattr(self, "pipeline_"):
             return rows
         if rows.X.shape[1] != self._n_dimensions:
@@ -943,10 +936,6 @@ class Similarity:
         name = type(own).__name__
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
         return {name: (learner or own, rows), baseline: plain, COSINE: (TFIDF().fit(unit), unit)}
-
-    def _leave_out(self, reasons: Reasons) -> None:
-        """Keep what could not be used, and why."""
-        self.left_out_ = _reasons_table(reasons)
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:

@@ -182,7 +182,7 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     ids, labels, names, left_out = _sorted_columns(table.column_names, file, id_column, label_column, index)
     taken = table.select(names).to_pandas(ignore_metadata=True)
     found: dict[str, Any] = {"columns": names}
-    lists = [name for name in names if hasattr(_storage(table.schema.field(name).type), "value_field")]
+    lists = [name for name in names if isinstance(next(iter(taken[name].dropna()), None), np.ndarray)]
     if len(lists) > 1:
         raise LookalikeError(f"{file} has lists under {' and '.join(lists[:3])}: keep the column of vectors only")
     if lists:
@@ -210,11 +210,6 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     return found | {"origin": origin}
 
 
-def _storage(kind: pa.DataType) -> pa.DataType:
-    """Return the type that stores another: of a tensor, lists."""
-    return getattr(kind, "storage_type", kind)
-
-
 def _numbers(column: pd.Series) -> Array | None:
     """Return a column as numbers, those of a database too; None where it holds others."""
     values = column.to_numpy()
@@ -229,8 +224,6 @@ def _stacked(column: pd.Series, name: str, file: Path) -> Array:
     if len(missing):
         raise LookalikeError(f"{file} has no vector under {name} in row {missing[0]} (from 0): give each row one")
     lengths = column.map(len).to_numpy()
-    if not len(lengths):
-        return np.empty((0, 1), np.float32)
     if (others := np.flatnonzero(lengths != lengths[0])).size:
         raise LookalikeError(
             f"{file} has vectors of several lengths under {name}: {lengths[0]} numbers in row 0, {lengths[others[0]]} "

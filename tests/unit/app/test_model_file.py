@@ -2,18 +2,17 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from model_files import parts, write_parts
-from safetensors import safe_open
 from safetensors.numpy import save
 
 import lookalike
 from lookalike import ImageSimilarity, Similarity
 from lookalike.app.model_file import read_about
 from lookalike.app.rows import make_rows
-from lookalike.core import model_file as stored_model
 from lookalike.core.errors import LookalikeError
 
 
@@ -95,34 +94,6 @@ def test_a_file_that_is_cut_short_or_foreign_is_one_sentence(model_file_copy, tm
             ImageSimilarity.load(tmp_path / wrong)
 
 
-@pytest.mark.parametrize("limit", ["LARGEST_MODEL", "LARGEST_TEXT"])
-def test_a_model_that_is_too_large_is_neither_read_nor_written(model_file, limit, tmp_path, monkeypatch):
-    model = ImageSimilarity.load(model_file)
-    monkeypatch.setattr(stored_model, limit, 1000)
-    for read in (ImageSimilarity.load, read_about):
-        with pytest.raises(LookalikeError, match=r"at most 0 MB are read|more than any model"):
-            read(model_file)
-    if limit == "LARGEST_TEXT":
-        with pytest.raises(LookalikeError, match=r"the names of all rows .*: give fewer rows"):
-            model.save(tmp_path / "large.lookalike")
-        assert not list(tmp_path.iterdir())
-
-
-def test_a_text_that_no_header_holds_is_an_array_and_says_the_same(model_file, tmp_path, monkeypatch):
-    short, long = tmp_path / "short.lookalike", tmp_path / "long.lookalike"
-    with monkeypatch.context() as patch:
-        patch.setattr(stored_model, "LARGEST_HEADER", 1000)
-        ImageSimilarity.load(model_file).save(long)
-    with safe_open(long, framework="numpy") as file:
-        assert not file.metadata()
-    assert read_about(long) == read_about(model_file)
-    ImageSimilarity.load(long).save(short)
-    assert short.read_bytes() == model_file.read_bytes()
-    monkeypatch.setattr(stored_model, "LARGEST_TEXT", 1000)
-    with pytest.raises(LookalikeError, match="more than any model"):
-        read_about(long)
-
-
 def test_a_model_of_vectors_that_the_release_before_wrote_ranks_as_it_did(tmp_path):
     random = np.random.default_rng(0)
     rows = make_rows(random.normal(size=(30, 4)) + np.repeat(np.eye(3, 4), 10, axis=0), labels=np.repeat([*"abc"], 10))
@@ -135,3 +106,14 @@ def test_a_model_of_vectors_that_the_release_before_wrote_ranks_as_it_did(tmp_pa
         loaded = lookalike.load(path)
     assert loaded.rank(["3"], rows, k=5).equals(model.rank(["3"], rows, k=5))
     assert loaded.about() == model.about()
+
+
+@pytest.mark.parametrize("part", ["learner", "representation", "fitted", "made_by", "images"])
+def test_a_part_that_a_file_lacks_is_told_by_every_command(here, refused, part):
+    about, arrays = parts("m.lookalike")
+    del about[part]
+    write_parts(Path("m.lookalike"), about, arrays)
+    lines = ["rank m.lookalike photos/red/1.png --gallery photos", "evaluate m.lookalike photos"]
+    lines += ["index m.lookalike photos", *["info m.lookalike"] * (part not in ("fitted", "images"))]
+    for line in lines:
+        assert "m.lookalike lacks a part of a lookalike image similarity" in refused(line)

@@ -71,34 +71,6 @@ def test_labels_of_a_table(photos):
     assert why == {"blue/1.png": "it has no label", "blue/2.png": "it has two labels"}
 
 
-SPELT = {
-    "red\\0.png": "red/0.png",
-    "/red/0.png": "red/0.png",
-    " RED/0.PNG": "red/0.png",
-    "photos/red/0.png": "red/0.png",
-    "C:\\Ada\\photos\\red\\0.png": "red/0.png",
-    "{photos}/red/0.png": "red/0.png",
-    "red/\u00e4.png": "red/a\u0308.png",  # NFC of a file in NFD
-    "red/A.png": "red/A.png",  # exact first
-    "../beside.png": "../beside.png",  # a user's own table may name what lies elsewhere
-    "Red/a.png": "it may be red/A.png or red/a.png: write the one that is meant",
-    "../gone/0.png": "there is no such file",
-    "red/0.jpg": "there is no such file; red/0.png may be meant: write that",
-}
-
-
-@pytest.mark.parametrize(("text", "meant"), SPELT.items())
-def test_a_file_is_found_however_a_table_spells_it(photos, painted, text, meant):
-    for seed, name in enumerate(("red/a\u0308.png", "red/a.png", "red/A.png", "../beside.png")):
-        painted(photos / name, (9, 9, 9), 700 + seed)
-    text = text.format(photos=photos)
-    others = [f"blue/{i}.png" for i in range(3)]
-    labels = pd.DataFrame([(path, "a") for path in (text, *others)], columns=["path", "label"])
-    triplets = pd.DataFrame([(text, *others[:2]), others], columns=["query", "positive", "negative"])
-    for found in (read_images(photos, labels), read_images(photos, triplets=triplets)):
-        assert (set(found.ids) - set(others) or set(reasons(found).values())) == {meant}
-
-
 def test_triplets_of_a_table(photos):
     shutil.copy(photos / "red" / "0.png", photos / "same.png")
     rows = [("red/0.png", "red/1.png", "blue/0.png"), ("same.png", "red/2.png", "blue/1.png")]
