@@ -98,6 +98,10 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    scaling: Annotated[
+        Literal["unit", "length", "centred", "standard"] | None,
+        Option(help="how vectors are scaled (default: what ranks best without learning)", show_default=False),
+    ] = None,
     representation: options.Representation = None,
     words: options.Words = None,
     learner: Annotated[
@@ -146,6 +150,7 @@ def fit(
             representation,
             learner,
             classes=classes,
+            scaling=scaling,
             words=words,
             parameters=settings,
             hold_out=hold_out,

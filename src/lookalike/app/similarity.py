@@ -98,6 +98,10 @@ class Similarity:
         default where four classes have two rows or more: the learner is blended with no learning, (1 - a) I + a W, and
         a is chosen by classes that are held out; it may be 0. ``"seen"``: a learner is chosen by rows that are held
         out, and may be a classifier. Triplets tell no classes: nothing is blended.
+    scaling : {"unit", "length", "centred", "standard"}, optional
+        How vectors are scaled before learning (see `lookalike.app.steps.Scaling`). By default what ranks labelled rows
+        best without learning; ``"length"`` for triplets. With ``"length"`` and an inner product that is learned, the
+        vectors of an index stay as they are given.
     words : int, optional
         Words of the codebook of visterms; by default suited to the number of images.
     parameters : mapping, optional
@@ -153,6 +157,7 @@ class Similarity:
         learner: str | None = None,
         *,
         classes: str | None = None,
+        scaling: str | None = None,
         words: int | None = None,
         parameters: Mapping[str, object] | None = None,
         hold_out: float = 0.0,
@@ -164,7 +169,7 @@ class Similarity:
     ) -> None:
         self.representation = representation
         self.learner = learner or ("OASIS" if parameters else None)
-        self.classes = classes
+        self.classes, self.asked_scaling = classes, scaling
         self.words = words
         self.parameters = dict(parameters or {})
         self.hold_out = hold_out
@@ -242,6 +247,8 @@ class Similarity:
         """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
         if self.classes not in (None, NEW, SEEN):
             raise LookalikeError(f"classes must be 'new' or 'seen', not {self.classes!r}: say which will be asked")
+        if self.asked_scaling not in (None, *SCALINGS):
+            raise LookalikeError(f"there is no scaling {self.asked_scaling!r}: take one of {', '.join(SCALINGS)}")
         if not 0 <= self.hold_out < 1:
             raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
         if self.learner is None:
@@ -308,8 +315,8 @@ class Similarity:
     def _fit_steps(self, rows: Rows, notes: list[str]) -> Matrix:
         """Learn what describes or scales rows and reduces them; return them as a learner takes them."""
         if rows.root is None:
-            scaling = _scaling_of(rows)
-            if rows.labels is not None and len(choice.usable_classes(rows.labels)) > 1:
+            scaling = _scaling_of(rows, self.asked_scaling or "length")
+            if self.asked_scaling is None and rows.labels is not None and len(choice.usable_classes(rows.labels)) > 1:
                 scaling, values = choice.choose_scaling(rows.X, rows.labels, self.random_state)
                 notes.append(
                     f"vectors are taken {SCALINGS[scaling.how]}: mAP {values[scaling.how]:.3f} without learning "
@@ -820,6 +827,8 @@ class Similarity:
             )
         if of_vectors and self.words is not None:
             raise LookalikeError(f"--words is for images, and {named} holds vectors: leave it out")
+        if not of_vectors and self.asked_scaling is not None:
+            raise LookalikeError(f"--scaling is for vectors, and {named} holds images: leave it out")
         is_fitted = hasattr(self, "pipeline_")
         if (not is_fitted and self.representation is None) or of_vectors == self._of_vectors:
             return of_vectors
@@ -968,10 +977,10 @@ class ImageSimilarity(Similarity):
         return self.rows_.rename(columns={"content": "sha256"})
 
 
-def _scaling_of(rows: Rows) -> Scaling:
+def _scaling_of(rows: Rows, how: str = "length") -> Scaling:
     """Return what scales vectors that are learned from."""
     try:
-        return Scaling().fit(rows.X)
+        return Scaling(how).fit(rows.X)
     except ValueError as error:
         raise LookalikeError(f"{rows.source} cannot be learned from: {error}") from error
 

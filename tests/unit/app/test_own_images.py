@@ -35,7 +35,7 @@ def fitted(here):
 
 def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here, call, result):
     said = call(FIT, "--output n.lookalike --learner euclidean")
-    assert "Euclidean learned from 24 images of 3 classes; color of 784 dimensions" in said.out
+    assert "Euclidean learned from 24 images of 3 classes, for seen classes; color of 784 dimensions" in said.out
     assert "left out: 1 file\n  red/broken.png: broken.png is damaged" in said.out
     assert (here / ".lookalike-cache").is_dir()
     call(FIT, "--output m/n.lookalike --learner euclidean --no-cache")
@@ -142,8 +142,8 @@ def test_images_that_were_learned_from_are_passed_over(here, fitted, result, cal
     # three classes are too few to leave two out
     assert "3 classes have two rows or more, and four are needed" in answer["new_classes"]["skipped"]
     said = call(evaluate, "--all")
-    assert "classes left out of learning: not measured, as 3 classes have" in said.out
-    assert "classes left out" not in call(evaluate, "--no-new-classes").out
+    assert "images that it has learned from; new classes were not measured, as 3 classes have" in said.out
+    assert "new classes were not measured, as --no-new-classes" in call(evaluate, "--no-new-classes").out
     assert "has learned from 18 of the 24 images" in said.err
     assert "photos: 24 images\nleft out: 1 file" in said.out
     assert "\nmAP  " in said.out

@@ -170,29 +170,37 @@ def vectors_of_classes(n_dimensions=12, length=1.0, stretch=0):
 
 
 CASES = {
-    "bilinear": ("OASIS", {"n_steps": 300}, 12, 1.0),
-    "bilinear, scaled": ("OASIS", {"n_steps": 300}, 12, 9.0),
-    "distance, scaled": ("LMNN", {}, 12, 9.0),
-    "distance, of a matrix near a singular one": ("RCA", {}, 12, 1.0, 4),
-    "diagonal": ("DiagonalOASIS", {"n_steps": 300}, 12, 1.0),
+    "bilinear": ("OASIS", "length", {"n_steps": 300}, 12, 1.0),
+    "bilinear, scaled": ("OASIS", "length", {"n_steps": 300}, 12, 9.0),
+    "bilinear, of unit rows": ("OASIS", "unit", {"n_steps": 300}, 12, 1.0),
+    "blend, centred": ("OASIS", "centred", {"n_steps": 300}, 12, 9.0),
+    "distance, scaled": ("LMNN", "length", {}, 12, 9.0),
+    "distance, standardised": ("LMNN", "standard", {}, 12, 9.0),
+    "distance, of a matrix near a singular one": ("RCA", "length", {}, 12, 1.0, 4),
+    "diagonal": ("DiagonalOASIS", "length", {"n_steps": 300}, 12, 1.0),
+    "discriminant directions": ("LDA", "centred", {}, 12, 9.0),
+    "probabilities": ("LogisticRegression", "unit", {"C": 1.0}, 12, 9.0),
 }
+STAYS = ("length", "bilinear, of unit rows")
 
 
 @pytest.fixture(params=CASES)
 def served(request, tmp_path, monkeypatch):
     """A model of vectors in its folder, these as a file, query vectors, and the neighbours that `rank` finds."""
     monkeypatch.chdir(tmp_path)
-    learner, parameters, *kind = CASES[request.param]
+    learner, scaling, parameters, *kind = CASES[request.param]
     gallery, queries, labels = vectors_of_classes(*kind)
-    model = Similarity(learner=learner, parameters=parameters).fit(make_rows(gallery, labels=labels))
+    model = Similarity(learner=learner, scaling=scaling, parameters=parameters).fit(make_rows(gallery, labels=labels))
     model.save("vectors.lookalike")
     gallery.rename(columns=str).assign(label=labels).rename_axis("id").reset_index().to_parquet("vectors.parquet")
     table = model.rank(make_rows(queries), make_rows(gallery), k=10)
-    return queries.to_numpy(), table["id"].to_numpy().reshape(5, 10), table["score"].to_numpy().reshape(5, 10)
+    # under an inner product, vectors that need no unit length, or have it, stay as they are
+    kept = model.learner_.metric_ == "inner_product" and {scaling, request.param}.intersection(STAYS)
+    return queries.to_numpy(), *(table[name].to_numpy().reshape(5, 10) for name in ("id", "score")), bool(kept)
 
 
 def test_an_export_has_the_neighbours_of_rank(served, call, result):
-    queries, expected, scores = served
+    queries, expected, scores, kept = served
     for to in ("faiss", "npy"):
         answer = result(f"export vectors.lookalike vectors.parquet --to {to}")
         assert (answer["rows"], answer["same_neighbours"]) == (60, 1.0)
@@ -207,16 +215,17 @@ def test_an_export_has_the_neighbours_of_rank(served, call, result):
     ids = np.array(json.loads(Path("vectors-faiss/ids.json").read_text()))
     assert (ids[rows] == expected).all()
     sign = 1 if answer["metric"] == "inner_product" else -1
-    away = sign * found - scores  # for each query by one number, where the gallery is not moved as queries are
-    np.testing.assert_allclose(away, np.broadcast_to(away[:, :1], away.shape), atol=1e-4 * np.abs(scores).max())
+    if kept or answer["metric"] != "inner_product":  # else a query is not brought to unit length, which orders nothing
+        away = sign * found - scores  # for each query by one number, where the gallery is not moved as queries are
+        np.testing.assert_allclose(away, np.broadcast_to(away[:, :1], away.shape), atol=1e-4 * np.abs(scores).max())
     vectors = np.load("vectors-npy/gallery.npy")
     assert sorted(path.name for path in Path("vectors-npy").iterdir()) == [
         *("about.json", "gallery.npy", "ids.json", "query_map.npz")
     ]
-    if answer["metric"] == "inner_product":
+    if kept:
         given = pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()
         np.testing.assert_array_equal(vectors, given)  # the gallery stays as it is
-    else:
+    elif answer["metric"] != "inner_product":
         names = {"queries": pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()}
         exec(compile(blocks()[0], str(PAGE), "exec"), names)  # a row of the gallery finds itself at no distance
         np.testing.assert_allclose(names["asked"], vectors, rtol=0, atol=3e-6 * np.abs(vectors).max())
