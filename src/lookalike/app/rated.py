@@ -46,24 +46,16 @@ def rate(
     needs no network. A rater opens it in a browser, answers, and exports a CSV file for `lookalike ratings`.
     """
     from lookalike.core.files import together, write_table
-    from lookalike.core.tables import read_cells
     from lookalike.studies.human.page import write_page
-    from lookalike.studies.human.questionnaire import NEIGHBOURS, plan_from_neighbours, read_plan
+    from lookalike.studies.human.questionnaire import plan_of_file, read_plan
 
     options.check_output(output, options.PAGES, plan, neighbours)
     if neighbours is None:
         drawn = read_plan(plan)
     else:
         options.check_output(plan, (".csv",), neighbours)
-        table = read_cells(neighbours, NEIGHBOURS, what="file of neighbours")
         sizes = {"n_queries": queries, "n_retrieved": retrieved, "n_random": random}
-        try:
-            drawn = plan_from_neighbours(table, seed=seed, **sizes)
-        except LookalikeError as error:  # which knows no file
-            raise LookalikeError(f"no plan can be drawn from {neighbours}: {error}") from error
-        # answers belong to one plan: another one of the same name would make them worthless
-        if plan.exists() and not read_plan(plan).equals(drawn):
-            raise LookalikeError(f"{plan} exists and holds another plan: remove it first or name a new file")
+        drawn = plan_of_file(neighbours, plan, seed=seed, **sizes)
     with together():
         write_page(drawn, images, output, title=title)
         if neighbours is not None:

@@ -99,7 +99,8 @@ def read_vectors(
 
 def _read_npz(file: Path) -> Matrix:
     """Read a sparse matrix in any of SciPy's formats."""
-    with reading_npz(file, "save a matrix by scipy.sparse.save_npz, or a dense array by numpy.save") as arrays:
+    what_now = "save a matrix by scipy.sparse.save_npz, or a dense array by numpy.save"
+    with reading_npz(file, what_now) as arrays, np.errstate(invalid="ignore"):  # what is no index is refused
         if not {"format", "shape", "data"} <= set(arrays.files):
             has = ", ".join(arrays.files[:8]) or "nothing"
             raise ValueError(f"it holds {has}, and no sparse matrix")

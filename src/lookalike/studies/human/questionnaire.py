@@ -6,6 +6,7 @@ import hashlib
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,18 @@ def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int
     # a neighbour that is listed and not shown is not drawn as unrelated either
     related = {query: [query, *found] for query, found in listed.items()}
     return draw_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
+
+
+def plan_of_file(neighbours: Path, plan: Path, *, seed: int, **sizes: int) -> pd.DataFrame:
+    """Draw a plan from a file of `NEIGHBOURS`, which another plan of that name must not be: answers belong to one."""
+    table = read_cells(neighbours, NEIGHBOURS, what="file of neighbours")
+    try:
+        drawn = plan_from_neighbours(table, seed=seed, **sizes)
+    except LookalikeError as error:  # which knows no file
+        raise LookalikeError(f"no plan can be drawn from {neighbours}: {error}") from error
+    if plan.exists() and not read_plan(plan).equals(drawn):
+        raise LookalikeError(f"{plan} exists and holds another plan: remove it first or name a new file")
+    return drawn
 
 
 def read_plan(path: PathLike) -> pd.DataFrame:
