@@ -15,6 +15,7 @@ import lookalike
 from lookalike.app import gallery
 from lookalike.app.rows import make_rows
 from lookalike.app.similarity import Similarity
+from lookalike.learners import LEARNERS
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/serve.md"
 GALLERY, N = "photos.gallery.lookalike", 24
@@ -241,6 +242,10 @@ def test_without_faiss_vectors_leave_as_arrays(served, process):
     assert not Path("vectors-faiss/gallery.faiss").exists()
 
 
+LINEAR = [name for name, (learner, *_) in CASES.items() if LEARNERS[learner].is_linear]
+
+
+@pytest.mark.parametrize("served", LINEAR, indirect=True)
 def test_fewer_dimensions_and_other_indices_say_what_is_lost(served, call, result):
     answer = result("export vectors.lookalike vectors.parquet --rank 3")
     assert answer["dimensions"] == 3
@@ -280,7 +285,7 @@ def blocks():
 @pytest.mark.parametrize("engine", ["faiss", "hnswlib"])
 def test_the_page_serves_the_neighbours_of_rank(engine, served, call):
     pytest.importorskip(engine, reason=f"{engine} is not installed: pip install {engine}")
-    queries, expected, _ = served
+    queries, expected, *_ = served
     for to in ("faiss", "npy"):
         assert call(f"export vectors.lookalike vectors.parquet --to {to}").status == 0
     names = {"queries": queries}

@@ -238,7 +238,7 @@ def test_what_learning_does_for_new_classes_is_measured_and_said(tmp_path, monke
     assert gain["value"] == pytest.approx(values["MCML"] - values[gain["over"]])
     assert gain["high"] < 0
     first, *lines = said.out.splitlines()
-    assert first.startswith("what was learned is better than no learning (mAP ")
+    assert first.startswith("what was learned is worse than no learning (mAP ")
     told = f"on new classes it is worse than no learning (mAP {values['MCML']:.3f}, {values[gain['over']]:.3f} by "
     assert f"on vectors that it has not learned from; {told}" in first
     assert "on 2 classes left out of learning (24 vectors):" in lines
