@@ -151,7 +151,7 @@ def test_the_example_of_the_first_page_runs(page, tmp_path, monkeypatch):
     X, y = np.random.default_rng(0).random((40, 6)), np.repeat(np.arange(4), 10)
     names = {"X": X, "y": y, "X_test": X, "y_test": y, "queries": X[:3], "gallery": X}
     exec(compile(code, page, "exec"), names)
-    assert np.shape(names["neighbours"]) == (3, 10)
+    assert len(names["neighbours"]) in (3, 3 * 10)  # a row a query, or a table with a row a neighbour
     assert (tmp_path / "model.lookalike").is_file() == ("model.save" in code)
 
 

@@ -1,26 +1,26 @@
 """Learners of image similarity: one file per algorithm, all with the same estimator API.
 
-===============  ========================  ========================  =================  ===========================
-learner          learns from               keeps                     transform          source
-===============  ========================  ========================  =================  ===========================
-OASIS            labels, triplets, online  ``W_``, d x d             projection="psd"   JMLR 2010, section 2
-OnlineProjOASIS  labels, triplets, online  ``W_``, d x d, symmetric  projection="psd"   JMLR 2010, section 6
-DissimOASIS      labels, triplets, online  ``M_``, d x d             projection="psd"   JMLR 2010, section 6
-AveragedOASIS    labels                    ``W_``, d x d             projection="psd"   JMLR 2010, section 5.4
-MCML             labels                    ``M_``, d x d             yes                Globerson and Roweis, 2006
-LMNN             labels                    ``M_``, d x d             yes                Weinberger and others, 2006
-LEGO             labels, pairs, online     ``M_``, d x d             yes                Jain and others, 2008
-RCA              labels                    ``M_``, d x d             yes                Bar-Hillel and others, 2003
-MMC              labels                    ``M_``, d x d             yes                Xing and others, 2003
-LDA              labels                    d x classes           yes                scikit-learn's
-LogisticRegr.    labels                    d x classes           yes                scikit-learn's
-SOMLTG           labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 1
-SOMLDA           labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 2
-DiagonalOASIS    labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, as OASIS
-QPAO             labels, triplets          ``w_``, d weights         yes                AAAI 2014, reconstructed
-TFIDF            labels, triplets, online  ``w_``, all 1             yes                AAAI 2014
-Euclidean        labels, triplets, online  nothing                   yes                no learning
-===============  ========================  ========================  =================  ===========================
+==================  ========================  ========================  =================  ===========================
+learner             learns from               keeps                     transform          source
+==================  ========================  ========================  =================  ===========================
+OASIS               labels, triplets, online  ``W_``, d x d             projection="psd"   JMLR 2010, section 2
+OnlineProjOASIS     labels, triplets, online  ``W_``, d x d, symmetric  projection="psd"   JMLR 2010, section 6
+DissimOASIS         labels, triplets, online  ``M_``, d x d             projection="psd"   JMLR 2010, section 6
+AveragedOASIS       labels                    ``W_``, d x d             projection="psd"   JMLR 2010, section 5.4
+MCML                labels                    ``M_``, d x d             yes                Globerson and Roweis, 2006
+LMNN                labels                    ``M_``, d x d             yes                Weinberger and others, 2006
+LEGO                labels, pairs, online     ``M_``, d x d             yes                Jain and others, 2008
+RCA                 labels                    ``M_``, d x d             yes                Bar-Hillel and others, 2003
+MMC                 labels                    ``M_``, d x d             yes                Xing and others, 2003
+LDA                 labels                    d x classes               yes                scikit-learn's
+LogisticRegression  labels                    d x classes               yes                scikit-learn's
+SOMLTG              labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 1
+SOMLDA              labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, Algorithm 2
+DiagonalOASIS       labels, triplets, online  ``w_``, d weights         projection="psd"   AAAI 2014, as OASIS
+QPAO                labels, triplets          ``w_``, d weights         yes                AAAI 2014, reconstructed
+TFIDF               labels, triplets, online  ``w_``, all 1             yes                AAAI 2014
+Euclidean           labels, triplets, online  nothing                   yes                no learning
+==================  ========================  ========================  =================  ===========================
 
 ``fit(X, y)`` takes labels, ``fit_triplets`` and ``fit_pairs`` the others; a learner that is online goes on with
 ``partial_fit_triplets`` or ``partial_fit_pairs``. ``transform`` gives vectors whose plain distances, or inner products,
