@@ -35,7 +35,7 @@ from lookalike.learners.online import held_out_rows
 from lookalike.ranking.rankings import rank_leave_one_out
 
 RESOURCES = Path(__file__).resolve().parents[1] / "workflow" / "resources"
-SPLITS, MOST_FOR_NCA = 5, 2e8
+SPLITS, MOST_FOR_NCA = 5, 3e8
 MARKS = "<!-- from benchmarks/neighbours.py -->", "<!-- to here -->"
 Learned = Callable[[np.ndarray, np.ndarray, int], Callable[[np.ndarray], np.ndarray]]
 

@@ -104,8 +104,8 @@ def of_matrix(model, A, B):
     if isinstance(model, ClassMap):
         scores = [(rows - model.mean_) @ model.components_ + model.intercept_ for rows in (A, B)]
         if getattr(model, "compare", "") == "probabilities":
-            scores = [np.sqrt(np.exp(of) / np.exp(of).sum(axis=1, keepdims=True)) for of in scores]
-        return np.inner(*(of / np.linalg.norm(of, axis=1, keepdims=True) for of in scores))
+            scores = [np.sqrt(np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)) for rows in scores]
+        return np.inner(*(rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in scores))
     if hasattr(model, "w_") or hasattr(model, "W_"):
         return A @ (model.W_ if hasattr(model, "W_") else np.diag(model.w_)) @ B.T
     Z = A[:, None] - B[None]

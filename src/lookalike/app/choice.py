@@ -181,14 +181,16 @@ def held_out_halves(y: Array, seed: int) -> Iterator[Truths]:
 
 def weight_of(share: float, learner: SimilarityLearner, X: Matrix) -> float:
     """Return the share of a learner's matrix in a blend whose similarity has this share of it, on some rows."""
-    plain, learned = (_mean_size(scores) for scores in (plain_scores(X, learner.metric_), learner.similarity(X, X)))
+    both = plain_scores(X, learner.metric_), learner.similarity(X, X)
+    plain, learned = (float(np.abs(_sizes(scores, learner.metric_)).mean(dtype=np.float64)) for scores in both)
     if not plain > 0 or not learned > 0:
         return share
     return share * plain / (share * plain + (1 - share) * learned)
 
 
-def _mean_size(scores: Array) -> float:
-    return float(np.abs(scores).mean(dtype=np.float64) if (scores <= 0).all() else np.abs(np.diag(scores)).mean())
+def _sizes(scores: Array, metric: str) -> Array:
+    """Return what tells how large similarities are: of inner products those of rows with themselves."""
+    return np.diag(scores) if metric == "inner_product" else scores
 
 
 def blend_for_new_classes(

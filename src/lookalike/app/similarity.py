@@ -370,11 +370,13 @@ class Similarity:
         if y is not None and self.learner is None and can_hold_out(y):
             candidates = choice.candidates_for_seen(chosen, X, y)
             name, found, values = choice.choose_for_seen(candidates, X, y, **how)
-            told = ", ".join(f"{value:.3f} {method or 'without learning'}" for method, value in values.items())
+            listing = ", ".join(f"{value:.3f} {method or 'without learning'}" for method, value in values.items())
             if asked == SEEN:
-                chosen = Choice(name, found, f"it ranks held-out rows of the classes learned from best (mAP {told})")
+                chosen = Choice(name, found, f"it ranks held-out rows of the classes learned from best (mAP {listing})")
             elif values[name] > values[""]:
-                notes.append(f"--for seen would take {name}: mAP of held-out rows of the classes learned from: {told}")
+                notes.append(
+                    f"--for seen would take {name}: mAP of held-out rows of the classes learned from: {listing}"
+                )
         if asked == NEW and y is not None and learner_class(chosen.name).can_blend:
             blend = choice.blend_for_new_classes(chosen.name, chosen.parameters, X, y, **how)
         if blend is None:

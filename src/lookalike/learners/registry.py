@@ -24,13 +24,13 @@ MODULES = {
     "LEGO": "lego",
     "RCA": "rca",
     "MMC": "mmc",
-    "LDA": "classifiers",
-    "LogisticRegression": "classifiers",
     "TFIDF": "tfidf",
     "SOMLTG": "soml",
     "SOMLDA": "soml",
     "DiagonalOASIS": "diagonal_oasis",
     "QPAO": "qpao",
+    "LDA": "classifiers",
+    "LogisticRegression": "classifiers",
 }
 """Class name to module of `lookalike.learners`."""
 

@@ -265,13 +265,13 @@ class SOMLDA(OnlineDiagonalLearner):
         self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         averages = Averages(state["sum"], state["used"], state["touched_after"])
-        made_with, sign = self.made_with_[:3].copy(), 1.0 if self.literal_sign else -1.0
+        present, sign = self.made_with_[:3].copy(), 1.0 if self.literal_sign else -1.0
         counts = np.array([n_steps, self.last_update_])
         reading = bool(self.average_every_step)
         losses, self.last_update_ = dual_averaging_steps(
-            averages, counts, products, triplets, made_with, self._constants(), sign, reading
+            averages, counts, products, triplets, present, self._constants(), sign, reading
         )
-        self.made_with_ = made_with
+        self.made_with_ = present
         return losses, losses
 
     def _constants(self) -> Doubles:
@@ -292,14 +292,14 @@ def dual_averaging_steps(
     counts: Longs,
     products: Products,
     triplets: Ints,
-    made_with: Doubles,
+    present: Doubles,
     constants: Doubles,
     gradient_sign: float,
     average_every_step: bool,
 ) -> tuple[int, int]:
     """Take one step of SOML-DA (Algorithm 2) per triplet, in place; return losses and the step that last made w.
 
-    `counts` are steps so far and that step; `made_with` are the constants of w, which becomes one of these `constants`.
+    `counts` are steps so far and that step; `present` are the constants of w, which becomes one of these `constants`.
     """
     n_steps, last_update = counts[0], counts[1]
     losses = 0
@@ -312,7 +312,7 @@ def dual_averaging_steps(
         margin = 0.0
         # w is -truncate(sum, t lambda_t) / (gamma sqrt(t)) of the sums up to t, where w was last made (eq. 16, times t)
         if last_update > 0:
-            gamma, rho, regularization = made_with[0], made_with[1], made_with[2]
+            gamma, rho, regularization = present[0], present[1], present[2]
             threshold = last_update * regularization + gamma * rho * sqrt(last_update)
             if some_unseen:
                 margin = _soft_dot_of_used(averages, last_update, minus_places, minus_values, threshold)
@@ -324,7 +324,7 @@ def dual_averaging_steps(
         if 1.0 - margin > 0.0:
             losses += 1
             last_update = n_steps
-            made_with[:] = constants
+            present[:] = constants
             some_unseen = average_every_step
             add_product(averages.sums, plus_places, plus_values, gradient_sign)
             add_product(averages.sums, minus_places, minus_values, -gradient_sign)

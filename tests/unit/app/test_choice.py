@@ -3,14 +3,27 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lookalike.app.choice import choose_learner, too_long, worse_than_none
+from lookalike.app.choice import (
+    TIE,
+    blend_for_new_classes,
+    candidates_for_seen,
+    choose_for_seen,
+    choose_learner,
+    choose_scaling,
+    helped,
+    too_long,
+    weight_of,
+    worse_than_none,
+)
 from lookalike.app.evaluation import compare_on_labels
 from lookalike.app.learning import OURS, checked_settings, train
 from lookalike.app.rows import make_rows
 from lookalike.app.similarity import Similarity
+from lookalike.app.steps import Scaling
 from lookalike.core.errors import LookalikeError
 from lookalike.learners import LEARNERS, Euclidean
 
@@ -114,3 +127,121 @@ def test_a_fit_says_what_it_chose_and_what_is_worse_than_no_learning():
     notes.clear()
     Similarity(learner="RCA", classes="seen", hold_out=0.3, note=notes.append).fit(rows)
     assert notes[-1].startswith("RCA ranks rows that it has not learned from worse than no learning does")
+
+
+def of_classes(n_classes=8, n=20, *, useful, noise, seed=0):
+    """Rows of classes that differ in some dimensions, beside dimensions of noise."""
+    random = np.random.default_rng(seed)
+    y = np.repeat([f"c{i}" for i in range(n_classes)], n)
+    means = random.normal(size=(n_classes, useful)).repeat(n, axis=0)
+    near = means + 0.5 * random.normal(size=means.shape)
+    return np.hstack([near, 1.5 * random.normal(size=(len(y), noise))]).astype(np.float32), y
+
+
+def silent(*_):
+    """Hear how far a choice is."""
+
+
+def trained(name, settings, X, *, y):
+    return train(name, settings, X, y=y)
+
+
+def test_a_share_of_what_was_learned_is_taken_where_it_surely_helps_new_classes():
+    X, y = of_classes(useful=4, noise=12)
+    scaled = Scaling("centred").fit(X).transform(X)
+    blend = blend_for_new_classes("MCML", {}, scaled, y, 0, trained, silent)
+    assert blend.share > 0.05
+    assert 0 < blend.low < blend.gain < blend.high
+    assert blend.n_classes == 8
+    # and it holds on classes that no choice has seen
+    new, own = of_classes(useful=4, noise=12, seed=1)
+    new = Scaling("centred").fit(X).transform(new)
+    learner = train("MCML", {}, scaled, y=y)
+    values = [learner.blended(weight_of(share, learner, scaled)).score(new, own) for share in (0.0, blend.share)]
+    assert values[1] > values[0] + 0.01
+
+
+def test_nothing_is_taken_where_learning_takes_new_classes_for_noise():
+    y = np.repeat([f"c{i}" for i in range(8)], 12)
+    X = np.random.default_rng(2).normal(size=(96, 8)) + 4 * np.eye(8)[np.repeat(range(8), 12)]
+    assert blend_for_new_classes("MCML", {}, X, y, 0, trained, silent).share == 0
+
+
+def test_a_weight_gives_the_learned_similarity_its_share():
+    X, y = of_classes(useful=3, noise=3)
+    for name in ("MCML", "OASIS"):
+        learner = train(name, {"n_steps": 500} if name == "OASIS" else {}, X, y=y)
+        plain, learned = (model.similarity(X, X) for model in (learner.blended(0.0), learner))
+        size = np.diag if name == "OASIS" else np.negative
+        weight = weight_of(0.3, learner, X)
+        parts = [part * np.abs(size(own)).mean() for part, own in ((1 - weight, plain), (weight, learned))]
+        assert parts[1] / sum(parts) == pytest.approx(0.3, abs=1e-4)
+
+
+@pytest.mark.parametrize("wins", ["unit", "length", "standard"])
+def test_vectors_are_scaled_as_no_learning_ranks_them_best(wins):
+    X, y = of_classes(useful=6, noise=0)
+    if wins == "unit":  # lengths say nothing of the class
+        X *= np.random.default_rng(1).uniform(0.1, 10, (len(X), 1)).astype(np.float32)
+    if wins == "length":  # or all of it
+        X = (np.repeat(np.arange(8), 20)[:, None] + 1 + 0.01 * X).astype(np.float32)
+    if wins == "standard":
+        X[:, 0] = 100 * np.random.default_rng(1).normal(size=len(X))
+    scaling, values = choose_scaling(X, y, 0)
+    assert scaling.how == wins
+    assert values[wins] >= max(values.values()) - TIE
+
+
+def test_a_classifier_is_chosen_for_seen_classes_only_where_it_is_better():
+    X, y = of_classes(useful=4, noise=12)
+    default = choose_learner(X, y)
+    candidates = candidates_for_seen(default, X, y)
+    assert [name for name, _ in candidates] == ["MCML", "LDA", *3 * ["LogisticRegression"]]
+    name, _, values = choose_for_seen(candidates, X, y, 0, trained, silent)
+    assert values[name] == max(values.values()) > values[""]
+    alike = [("OASIS", {"n_steps": 0}), ("OASIS", {"n_steps": 1})]
+    assert choose_for_seen(alike, X, y, 0, trained, silent)[1] == {"n_steps": 0}
+
+
+@pytest.mark.parametrize("classes", ["new", "seen", None])
+def test_arrays_are_fitted_asked_and_compared_and_the_model_knows_for_whom(classes, tmp_path):
+    X, y = of_classes(useful=4, noise=12)
+    model = Similarity(classes=classes, hold_out=0.3).fit(X, y)
+    about = model.about()
+    assert about["for"] == (classes or "new")
+    assert 0 <= about["share"] <= 1
+    table = model.rank(X[:2], X, k=3)
+    model.save(tmp_path / "model.lookalike")
+    loaded = Similarity.load(tmp_path / "model.lookalike")
+    assert loaded.about() == about
+    assert loaded.rank(X[:2], X, k=3).equals(table)
+    evaluated = model.evaluate(X, y)
+    compared = model.compare(X, y).set_index("method")
+    own = evaluated.loc[evaluated["measure"] == "map", "value"].iloc[0]
+    assert compared["seen"].iloc[0] == pytest.approx(own, abs=1e-6)
+    assert {"LDA", "logistic regression, probabilities", "NCA", "Euclidean", "cosine"} < set(compared.index)
+    new = model.evaluate_new_classes(X, y)
+    assert compared["new"].iloc[0] == pytest.approx(new["value"].iloc[0], abs=1e-6)
+    with pytest.raises(LookalikeError, match="and name the same source"):
+        Similarity(learner="Euclidean").fit(X, y).compare(X, y)
+
+
+def test_too_few_classes_to_hold_out_are_said_and_wrong_words_refused():
+    X, y = of_classes(3, useful=4, noise=2)
+    notes = []
+    assert Similarity(note=notes.append).fit(X, y).about()["for"] == "seen"
+    assert "3 classes have two rows or more, and 4 are needed to hold out two" in notes[1]
+    for wrong, message in (({"classes": "old"}, "classes must be 'new' or 'seen'"), ({"scaling": "log"}, "no scaling")):
+        with pytest.raises(LookalikeError, match=message):
+            Similarity(**wrong).fit(X, y)
+
+
+GAINS = {"better than": (0.01, 0.2), "worse than": (-0.2, -0.01), "neither better nor worse than": (-0.1, 0.1)}
+
+
+@pytest.mark.parametrize("word", GAINS)
+def test_the_first_line_says_by_an_interval_whether_learning_helps(word):
+    low, high = GAINS[word]
+    table = pd.DataFrame({"method": ["OASIS", "cosine"], "measure": "map", "value": [0.5, 0.4]})
+    table.attrs["gains"] = [{"measure": "map", "over": "cosine", "value": 0.1, "low": low, "high": high}]
+    assert helped(table) == f"{word} no learning (mAP 0.500, 0.400 by cosine)"

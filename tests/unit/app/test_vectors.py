@@ -239,8 +239,8 @@ def test_what_learning_does_for_new_classes_is_measured_and_said(tmp_path, monke
     assert gain["high"] < 0
     first, *lines = said.out.splitlines()
     assert first.startswith("what was learned is worse than no learning (mAP ")
-    told = f"on new classes it is worse than no learning (mAP {values['MCML']:.3f}, {values[gain['over']]:.3f} by "
-    assert f"on vectors that it has not learned from; {told}" in first
+    sentence = f"on new classes it is worse than no learning (mAP {values['MCML']:.3f}, {values[gain['over']]:.3f} by "
+    assert f"on vectors that it has not learned from; {sentence}" in first
     assert "on 2 classes left out of learning (24 vectors):" in lines
     assert result("evaluate v.lookalike v.csv --seed 4")["new_classes"]["classes"] != new["classes"]
     quick = result("evaluate v.lookalike v.csv --no-new-classes")

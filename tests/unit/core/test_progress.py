@@ -12,9 +12,9 @@ def test_long_work_has_a_line_now_and_then_and_one_at_the_end(monkeypatch, capsy
         now[0] = second
         report(second * 100, 6300)
     assert capsys.readouterr().out.splitlines() == [
-        "files: 3,100 of 6,300, 100.0 a second, 32 s left",
-        "files: 6,200 of 6,300, 100.0 a second, 1 s left",
-        "files: 6,300 of 6,300, 100.0 a second, 0 s left",
+        "files: 3,100 of 6,300 after 31 s, 32 s left",
+        "files: 6,200 of 6,300 after 62 s, 1 s left",
+        "files: 6,300 of 6,300 after 63 s",
     ]
 
 
