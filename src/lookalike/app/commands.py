@@ -242,6 +242,8 @@ def _triplets_in(about: About) -> list[str]:
     if not about["n_triplets"]:
         return []
     parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
+    if about.get("n_answers_held_out"):
+        parts["held out of questions about what is learned from"] = about["n_answers_held_out"]
     return [_triplet_line(parts, about["why_triplets_left_out"])]
 
 
@@ -285,7 +287,7 @@ def _learned(about: About) -> str:
         return f"{learner['name']} {nothing}; {how}"
     steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
     share = about.get("share", 1.0)
-    asked = f", for {about['for']} classes" if "for" in about else ""
+    asked = f", for {about['for']} classes" if "for" in about and not about["n_triplets"] else ""
     blend = "" if share == 1 else f", {1 - share:.3g} I + {share:.3g} W" if share else ", none of it is taken"
     return f"{learner['name']} learned from {source}{steps}{held_out}{asked}{blend}; {how}"
 
@@ -416,6 +418,8 @@ def evaluate(
     places = _places(k)
     options.refuse_both(labels, triplets)
 
+    import pandas as pd
+
     from lookalike.app.choice import helped
 
     with opened(model, jobs, cache, no_cache, quiet) as (similarity, progress):
@@ -455,6 +459,13 @@ def evaluate(
     if not quiet:
         options.tell(options.left_out_lines(similarity.left_out_, "file" if rows.root else "id"))
     options.tell(measure_lines(table))
+    if answers := counts.get("answers_held_out"):
+        n_answers = options.counted(answers["triplets"], "answer")
+        title = f"on {n_answers} held out of questions about {noun}s that it has learned from:"
+        options.tell(["", title, *measure_lines(pd.DataFrame(answers["rows"]))])
+    if counts.get("questions_repeated"):
+        n_asked = options.counted(counts["questions_repeated"], "question")
+        options.tell(["", f"people who answered the same question agree on {counts['people_agree']:.3f} ({n_asked})"])
     if new is not None:
         classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], noun)
         title = f"on {classes} classes left out of learning ({evaluated}):"

@@ -44,9 +44,12 @@ def nearest(
 
 
 def choose_evaluated(
-    found: Rows, seen: Truths, *, everything: bool = False
+    found: Rows, seen: Truths, answers: Truths, *, everything: bool = False
 ) -> tuple[Array, Ints | None, dict[str, object]]:
-    """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
+    """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts.
+
+    `answers` are triplets of rows that were seen from which nothing was learned: they are counted apart.
+    """
     numbers: Array = np.arange(len(seen))
     triplets = found.triplets
     places: Ints | None = None
@@ -60,12 +63,14 @@ def choose_evaluated(
     else:
         queries = triplets[:, 0]
         passed_over = np.zeros(len(triplets), bool) if everything or seen[queries].all() else seen[queries]
-        kept, whole = triplets[~passed_over], seen[triplets[passed_over]].all(axis=1)
+        kept, whole = triplets[~passed_over], seen[triplets[passed_over]].all(axis=1) & ~answers[passed_over]
+        n_answers = int((answers & passed_over).sum())
         asked, rows = kept[:, 0], np.unique(kept)
         places = np.searchsorted(rows, kept).astype(np.int32)
         reasons = {
             f"of {found.noun}s that the model has learned from": int(whole.sum()),
-            MIXED.format(noun=found.noun): int((~whole).sum()),
+            "held out of questions about what it has learned from": n_answers,
+            MIXED.format(noun=found.noun): int((~whole).sum()) - n_answers,
             **found.triplets_left_out,
         }
         counts = {"triplets": len(kept), "triplets_passed_over": int(passed_over.sum())}
@@ -97,6 +102,22 @@ def compare_on_triplets(compared: Mapping[str, Compared], triplets: Ints, seed: 
     name = "triplets ordered"
     values = {(method, name): ordered(learner, rows, triplets) for method, (learner, rows) in compared.items()}
     return _table(values, triplets[:, 0], seed)
+
+
+def agreement(triplets: Ints) -> tuple[float, int]:
+    """Return how often two answers to one question agree, a mean over questions with several, and how many there are.
+
+    A question is a query and two others, and its answer which of these is nearer.
+    """
+    others = np.sort(triplets[:, 1:], axis=1)
+    table = pd.DataFrame(
+        {"q": triplets[:, 0], "a": others[:, 0], "b": others[:, 1], "first": triplets[:, 1] == others[:, 0]}
+    )
+    asked = table.groupby(["q", "a", "b"])["first"].agg(["sum", "size"])
+    n, first = asked["size"].to_numpy(), asked["sum"].to_numpy()
+    again = n > 1
+    pairs = first * (first - 1) + (n - first) * (n - first - 1)
+    return float(np.mean(pairs[again] / (n[again] * (n[again] - 1)))) if again.any() else np.nan, int(again.sum())
 
 
 def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:

@@ -140,7 +140,7 @@ def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors
         return []
     labelled = np.flatnonzero(found.labels != "")
     asked = found.take(labelled)
-    chosen = labelled[choose_evaluated(asked, model.learned_from(asked))[0]]
+    chosen = labelled[choose_evaluated(asked, model.learned_from(asked), np.empty(0, bool))[0]]
     part = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
     fewer = _InIndex(form.metric, _dense(form.queries(rows[part])), vectors[part])
     places = np.arange(len(part), dtype=np.float64)[:, None]

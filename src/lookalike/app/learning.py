@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -121,6 +122,17 @@ def choose_roles(found: Rows, hold_out: float, seed: int) -> Texts:
         # a row that only held-out triplets name is not learned from either
         roles[np.setdiff1d(np.arange(len(roles)), found.triplets[kept])] = HELD_OUT
     return roles
+
+
+def held_out_answers(found: Rows, share: float, seed: int) -> Truths:
+    """Mark about a share of the triplets, all of one question together: of one query and two others, in either order.
+
+    A hash of the content of the rows decides, so that the same are marked when a model is evaluated.
+    """
+    assert found.triplets is not None
+    queries, others = found.triplets[:, 0], np.sort(found.contents[found.triplets[:, 1:]], axis=1)
+    texts = (f"{seed} {query} {a} {b}" for query, (a, b) in zip(found.contents[queries], others, strict=True))
+    return np.array([zlib.crc32(text.encode()) < share * 2**32 for text in texts], dtype=bool)
 
 
 def choose_new_classes(labels: Array, random: np.random.Generator) -> Truths:

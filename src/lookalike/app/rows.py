@@ -25,6 +25,8 @@ from lookalike.learners.base import is_sparse
 VECTORS = (".npy", ".npz", ".parquet", ".csv")
 """What names of files of vectors end in."""
 TRIPLET_COLUMNS = ["query", "positive", "negative"]
+JUDGED_COLUMNS = ["reference", "nearer", "farther"]
+"""The same, as people who judged are asked."""
 Table = PathLike | pd.DataFrame
 """A path of a CSV file, or a DataFrame with its columns."""
 Reasons = list[tuple[str, str]]
@@ -170,7 +172,7 @@ def make_rows(
     values, left_out = (None, []) if labels is None else _labels_by_id(labels, row_of, source, lost)
     numbers, triplets_left_out = None, dict[str, int]()
     if triplets is not None:
-        table, named = read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
+        table, named = read_triplets(triplets)
         left_out += [(name, lost) for name in sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})]
         numbers, triplets_left_out = settle_triplets(table, row_of, "with an id that has no row")
         if not len(numbers):
@@ -240,6 +242,19 @@ def settle_labels(
     left_out = [(str(row.key), words.format(label=row.label, key=key)) for words, row in bad]
     left_out += [(name, words) for words, rows in twice for name in rows["key"].unique()]
     return table.rename(columns={"key": key}), lost + left_out
+
+
+def read_triplets(triplets: Table) -> tuple[pd.DataFrame, str]:
+    """Return a table of triplets, whose columns may be `JUDGED_COLUMNS`, and what to call it in a sentence."""
+    header: Iterable[str] = ()
+    if isinstance(triplets, pd.DataFrame):
+        header = triplets.columns
+    elif isinstance(triplets, str | os.PathLike) and os.path.isfile(triplets):
+        with open(triplets, encoding="utf-8-sig", errors="replace") as stream:
+            header = stream.readline().strip().split(",")
+    columns = JUDGED_COLUMNS if set(JUDGED_COLUMNS) <= set(header) else TRIPLET_COLUMNS
+    table, named = read_table(triplets, columns, "table of triplets")
+    return table.set_axis(TRIPLET_COLUMNS, axis=1), named
 
 
 def settle_triplets(table: pd.DataFrame, number_of: Mapping[str, int], unusable: str) -> tuple[Ints, dict[str, int]]:

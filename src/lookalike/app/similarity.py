@@ -59,7 +59,7 @@ MOST_COMPARED = 2_000
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 _OF_FIT = ("n_triplets", "n_triplets_held_out", "why_triplets_left_out", "hold_out", "seed", "seconds", "made_by")
-_OF_CHOICE = {"for": SEEN, "share": 1.0, "chosen": []}  # and what models of 1.1 have of it
+_OF_CHOICE = {"for": SEEN, "share": 1.0, "chosen": [], "n_answers_held_out": 0}  # and what models of 1.1 have of it
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow")
 
 
@@ -276,12 +276,16 @@ class Similarity:
         learned_from = found.take(train_rows)
         notes: list[str] = []
         rows = self._fit_steps(learned_from, notes)
-        kept, n_held_out, left_out = None, 0, dict(found.triplets_left_out)
+        kept, n_held_out, n_answers, left_out = None, 0, 0, dict(found.triplets_left_out)
         if found.triplets is not None:
             held_out = roles[found.triplets] == HELD_OUT
-            kept = np.searchsorted(train_rows, found.triplets[~held_out.any(axis=1)]).astype(np.int32)
+            is_learned = ~held_out.any(axis=1)
+            answers = is_learned & learning.held_out_answers(found, self.hold_out, self.random_state)
+            if (is_learned & ~answers).any():
+                is_learned, n_answers = is_learned & ~answers, int(answers.sum())
+            kept = np.searchsorted(train_rows, found.triplets[is_learned]).astype(np.int32)
             n_held_out = int(held_out[:, 0].sum())
-            if mixed := len(found.triplets) - len(kept) - n_held_out:
+            if mixed := len(found.triplets) - len(kept) - n_held_out - n_answers:
                 left_out[MIXED.format(noun=found.noun)] = mixed
         y = None if kept is not None else learned_from.labels
         asked, share = self._asked_classes(y, notes), 1.0
@@ -300,7 +304,7 @@ class Similarity:
         seconds = {name: round(seconds, 3) for name, seconds in self.seconds_.items()}
         made_by = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
         of_fit = (0 if kept is None else len(kept), n_held_out, left_out, self.hold_out, int(self.random_state))
-        chosen_by = {"for": asked, "share": share, "chosen": notes}
+        chosen_by = {"for": asked, "share": share, "chosen": notes, "n_answers_held_out": n_answers}
         self._remember(found.left_out, dict(zip(_OF_FIT, (*of_fit, seconds, made_by), strict=True)) | chosen_by)
         if found.root is None:
             self._compare_held_out(found, roles)
@@ -518,10 +522,23 @@ class Similarity:
         found = self.read(source, labels, triplets, **columns).related()
         seen = self.learned_from(found)
         self._tell_known_ids(found, seen)
-        rows, judged, counts = choose_evaluated(found, seen, everything=everything)
+        answers = np.zeros(0 if found.triplets is None else len(found.triplets), bool)
+        if found.triplets is not None and self._of_fit["n_answers_held_out"]:
+            about_seen = seen[found.triplets].all(axis=1)
+            answers = about_seen & learning.held_out_answers(found, self.hold_out, self._of_fit["seed"])
+        rows, judged, counts = choose_evaluated(found, seen, answers, everything=everything)
         compared = self._compared(self._described(found.take(rows))[0], found)
         if judged is not None:
+            assert found.triplets is not None
             table = evaluation.compare_on_triplets(compared, judged, self.random_state)
+            share, n_questions = evaluation.agreement(found.triplets)
+            counts["people_agree"], counts["questions_repeated"] = share, n_questions
+            if answers.any() and not everything:
+                known = np.unique(found.triplets[answers])
+                places = np.searchsorted(known, found.triplets[answers]).astype(np.int32)
+                on_seen = self._compared(self._described(found.take(known))[0], found)
+                of_answers = evaluation.compare_on_triplets(on_seen, places, self.random_state)
+                counts["answers_held_out"] = {"triplets": len(places), "rows": of_answers.to_dict("records")}
         else:
             assert found.labels is not None
             own = found.labels[rows]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lookalike.app.rows import TRIPLET_COLUMNS, Reasons, Rows, Table, read_table, settle_labels, settle_triplets
+from lookalike.app.rows import Reasons, Rows, Table, read_table, read_triplets, settle_labels, settle_triplets
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE
@@ -45,7 +45,7 @@ def read_images(
         return distinct(rows_of_images(root, *_usable(root, found)))
     check_folder(root, _START)
     if triplets is not None:
-        table, named = read_table(triplets, TRIPLET_COLUMNS, "table of triplets")
+        table, named = read_triplets(triplets)
         located, lost = locate(root, sorted(set(table.to_numpy().ravel()) - {""}))
         facts, left_out = _look_at_files(root, sorted(set(located.values())), n_threads, progress)
         left_out = lost + left_out

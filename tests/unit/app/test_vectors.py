@@ -19,6 +19,7 @@ import lookalike
 from lookalike import ImageSimilarity, Similarity
 from lookalike.app.choice import choose_learner
 from lookalike.app.export import export
+from lookalike.app.learning import held_out_answers
 from lookalike.app.rows import VECTORS, make_rows
 from lookalike.app.vectors import read_vectors
 from lookalike.core.errors import LookalikeError
@@ -161,8 +162,9 @@ def test_triplets_by_id_all_add_up(files, call, result):
     mixed = {"with held-out and other vectors": answer["why_triplets_left_out"]["with held-out and other vectors"]}
     left_out = {"with an id that has no row": 3, "with one of them twice": 1} | mixed
     learned, held_out = answer["n_triplets"], answer["n_triplets_held_out"]
+    n_answers = answer["n_answers_held_out"]
     assert answer["why_triplets_left_out"] == left_out
-    assert learned + held_out + answer["triplets_left_out"] == 40
+    assert learned + held_out + n_answers + answer["triplets_left_out"] == 40
     assert [row["path"] for row in answer["left_out"]] == ["gone", "lost"]
     assert f"40 triplets = {learned} learned from + {held_out} held out" in said.out
     assert "left out: 2 ids\n  gone: it has no row in v.parquet\n" in said.out
@@ -170,7 +172,10 @@ def test_triplets_by_id_all_add_up(files, call, result):
     evaluate = "evaluate t.lookalike v.parquet --triplets judged.csv"
     judged, said = result(evaluate), call(evaluate)
     assert judged["triplets"] == held_out
-    assert judged["triplets_left_out"] == {"of vectors that the model has learned from": learned, **left_out}
+    of_questions = {"held out of questions about what it has learned from": n_answers}
+    learned_from = {"of vectors that the model has learned from": learned}
+    assert judged["triplets_left_out"] == {**learned_from, **of_questions, **left_out}
+    assert judged["answers_held_out"]["triplets"] == n_answers > 0
     assert f"40 triplets = {held_out} evaluated + {40 - held_out} left out (" in said.out
     assert 0 < (partly := judged["triplets_partly_learned"]) <= held_out
     assert f"in {partly} of those evaluated, the positive or the negative was learned from" in said.out
@@ -179,6 +184,29 @@ def test_triplets_by_id_all_add_up(files, call, result):
     said = call(fit)
     assert "5 triplets of 11 vectors in 30 steps" in said.out
     assert "\n5 triplets = 5 learned from + 0 held out + 0 left out\n" in said.out
+
+
+def test_judgements_of_people_are_read_by_their_columns_and_agreement_is_told(files, call, result):
+    # each question is asked twice, of rows in either order; people differ on one of four
+    again = pd.concat([TRIPLETS, TRIPLETS.iloc[::4, [0, 2, 1]].set_axis(TRIPLETS.columns, axis=1)])
+    again = pd.concat([again, TRIPLETS.drop(TRIPLETS.index[::4])])
+    again.set_axis(["reference", "nearer", "farther"], axis=1).to_csv("people.csv", index=False)
+    n_questions = len({(q, *sorted(others)) for q, *others in TRIPLETS.itertuples(index=False)})
+    call("fit v.parquet --triplets people.csv --output t.lookalike --hold-out 0.3 --set n_steps=30")
+    judged = result("evaluate t.lookalike v.parquet --triplets people.csv")
+    assert judged["questions_repeated"] == n_questions
+    assert judged["people_agree"] == pytest.approx(0.75, abs=0.08)
+    said = call("evaluate t.lookalike v.parquet --triplets people.csv").out
+    assert (
+        f"people who answered the same question agree on {judged['people_agree']:.3f} ({n_questions} questions)" in said
+    )
+    assert "held out of questions about vectors that it has learned from:" in said
+    # all answers of a question are held out or learned from together
+    rows = read_vectors("v.parquet", triplets="people.csv").related()
+    marked = held_out_answers(rows, 0.3, 0)
+    questions = [(q, *sorted(others)) for q, *others in rows.triplets.tolist()]
+    assert len({(question, mark) for question, mark in zip(questions, marked, strict=True)}) == len(set(questions))
+    assert 0.1 < marked.mean() < 0.5
 
 
 def test_rows_without_a_partner_are_counted_and_rows_of_one_class_are_refused(files, call, refused):
