@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS
+from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES
 from lookalike.core.settings.model import Id, validated
 from lookalike.core.settings.schema import Shared
 from lookalike.core.settings.sentences import refer
@@ -23,7 +23,6 @@ from lookalike.studies.embeddings.study import EmbeddingsStudy
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.landmark.study import LandmarkStudy
-from lookalike.studies.recipes import recipe_of
 from lookalike.studies.web.study import WebStudy
 
 
@@ -103,8 +102,6 @@ def check_data_set(settings: Settings, dataset: str) -> None:
         )
     if data.classes and data.kind not in ("caltech256", "folder"):
         raise LookalikeError(f"config: datasets.{dataset}.classes: a data set of kind {data.kind} has no class folders")
-    if data.kind in SYNTHETIC_KINDS:
-        recipe_of(settings, dataset)
 
 
 def check_names(settings: Settings) -> None:

@@ -194,7 +194,7 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("landmark.oxford5k.learning.positives", 3, ["must be at least 4", "a `select`, which holds out half"]),
         ("landmark.oxford5k.codebook_overrides.sift-1m.qpao.batch", "method", ["sets `batch`", "oxford5k.overrides"]),
         ("landmark.oxford5k.codebooks", ["sift-1m", "oxford-words"], ["each of its own size", "[1000000, 1000000]"]),
-        ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic: ", "width / height"]),
+        ("datasets.demo.synthetic.width", 1024, ["datasets.demo.synthetic needs width / height", "not 5.3"]),
         ("category.demo.ratings.subset", "demo30", ["demo.ratings.subset", "did you mean 'demo"]),
         ("category.demo.ratings.fold", 5, ["demo.ratings.fold", "5 partitions"]),
         ("category.demo.methods", ["euclidean"], ["demo.ratings", "list oasis"]),

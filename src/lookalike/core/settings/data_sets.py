@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
@@ -39,21 +40,43 @@ class Pool(Section):
     (65 in the papers' protocol)."""
 
 
-class SyntheticClasses(Section):
+class Painted(Section):
+    """Settings of images that are made by code."""
+
+    difficulty: Number = Field(0.5, ge=0, le=1)
+    """From 0 (images of one class, category or landmark hardly vary) to 1 (hardly recognisable)."""
+
+    def require(self, allowed: bool, what: str, value: object) -> None:
+        """Refuse numbers that do not fit together."""
+        if not allowed:
+            raise PydanticCustomError("fit", "needs {what}, not {value}", {"what": what, "value": str(value)})
+
+
+class Pictures(Painted):
+    """Width and height of images that are made by code."""
+
+    width: int = Field(256, ge=96, le=1024, description="Width of an image in pixels; at most 2.5 times its height.")
+    height: int = Field(192, ge=96, le=1024, description="Height of an image in pixels; at most twice its width.")
+
+    @model_validator(mode="after")
+    def _has_a_shape(self) -> Self:
+        ratio = self.width / self.height
+        self.require(0.5 <= ratio <= 2.5, "width / height from 0.5 to 2.5", ratio)
+        return self
+
+
+class SyntheticClasses(Pictures):
     """Settings of a synthetic data set."""
 
     classes: int = Field(20, ge=2, le=128, description="Number of classes.")
     images_per_class: int = Field(72, ge=2, description="Images per class.")
     clutter_images: int = Field(40, ge=0, description="Images of no class, for the codebook.")
-    width: int = Field(256, ge=128, le=1024, description="Width of an image in pixels.")
-    height: int = Field(192, ge=128, le=1024, description="Height of an image in pixels.")
-    difficulty: Number = Field(0.5, ge=0, le=1, description="From 0 (classes hardly vary) to 1 (hardly recognisable).")
 
 
-class SyntheticTriplets(Section):
+class SyntheticTriplets(Painted):
     """Settings of synthetic images with a graded relevance, and of the ratings of their triplets."""
 
-    categories: int = Field(20, ge=3, description="Number of categories.")
+    categories: int = Field(20, ge=3, le=70, description="Number of categories.")
     held_out: int = Field(4, ge=0, description="Categories among them that are only used for evaluation.")
     images_per_category: int = Field(60, ge=4, description="Training images of a category.")
     evaluation_images_per_category: int = Field(40, ge=4)
@@ -62,8 +85,19 @@ class SyntheticTriplets(Section):
     noise_images: Number = Field(0.25, ge=0, lt=1)
     """Share of the images of other categories among the results of a text query."""
     size: int = Field(96, ge=48, le=512, description="Width and height of an image in pixels.")
-    difficulty: Number = Field(0.5, ge=0, le=1)
-    """From 0 (categories hardly vary) to 1 (hardly recognisable)."""
+
+    @property
+    def n_noise(self) -> int:
+        """Return the number of images of other categories in the pool of each text query."""
+        return round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
+
+    @model_validator(mode="after")
+    def _has_enough(self) -> Self:
+        others = (self.categories - 1) * self.evaluation_images_per_category
+        self.require(self.held_out <= self.categories - 2, "held_out to leave two categories", self.held_out)
+        self.require(self.triplets >= self.categories, "triplets of one a category or more", self.triplets)
+        self.require(self.n_noise <= others, f"noise_images that are at most {others} images", self.n_noise)
+        return self
 
 
 class ClassTriplets(Section):
@@ -98,20 +132,32 @@ class Simulation(Section):
     """Mean share of an image's terms that come from its style, which has no meaning."""
 
 
-class SyntheticLandmarks(Section):
+class SyntheticLandmarks(Pictures):
     """Settings of a synthetic data set of landmarks."""
 
     landmarks: int = Field(7, ge=1, le=24, description="Number of landmarks; each has five queries.")
-    images_per_landmark: int = Field(26, ge=12)
+    images_per_landmark: int = Field(26, ge=10)
     """Images that show a landmark, including those that show little of it."""
     good: Number = Field(0.55, ge=0, le=1)
     """Share of a landmark's images that show it clearly; queries are taken from them."""
     ok: Number = Field(0.27, ge=0, le=1)
     """Share that shows more than a quarter of it; the rest shows less, and is junk."""
-    distractors: int = Field(220, ge=10, description="Images that show none.")
-    width: int = Field(320, ge=128, le=1024, description="Width of an image in pixels.")
-    height: int = Field(240, ge=128, le=1024, description="Height of an image in pixels.")
-    difficulty: Number = Field(0.5, ge=0, le=1, description="From 0 (views hardly differ) to 1 (hardly recognisable).")
+    distractors: int = Field(220, ge=1, description="Images that show none.")
+    width: int = Field(320, ge=96, le=1024, description="Width of an image in pixels; at most 2.5 times its height.")
+    height: int = Field(240, ge=96, le=1024, description="Height of an image in pixels; at most twice its width.")
+
+    def wanted(self) -> list[str]:
+        """Return the list of the ground truth of each image of a landmark, in no random order."""
+        n_good, n_ok = (round(share * self.images_per_landmark) for share in (self.good, self.ok))
+        wanted = ["good"] * n_good + ["ok"] * n_ok + ["junk"] * self.images_per_landmark
+        return wanted[: self.images_per_landmark]
+
+    @model_validator(mode="after")
+    def _has_queries(self) -> Self:
+        n_good = self.wanted().count("good")
+        self.require(self.good + self.ok <= 1, "good + ok of 1 or less", self.good + self.ok)
+        self.require(n_good >= 5, "good x images_per_landmark of 5 or more, one for each query", n_good)
+        return self
 
 
 class DataSet(Section):
