@@ -89,8 +89,11 @@ def _cobble(rng: Random, n: int) -> Doubles:
     """Draw stones about a point in each square of a grid; the distances to the two nearest points make their edges."""
     points = (np.indices((n, n)).reshape(2, -1).T + 0.1 + 0.8 * rng.random((n * n, 2))) / n
     tones = 0.55 + 0.45 * rng.random(n * n)
-    (first, second), (stone, _) = np.moveaxis(cKDTree(points, boxsize=np.ones(2)).query(np.stack([_X, _Y], -1), k=2), -1, 1)
-    return np.asarray(np.clip((second - first) * SIDE / 3.2, 0, 1) * tones[stone.astype(int)] * (1 - 0.8 * n * first))
+    distances, stones = cKDTree(points, boxsize=np.ones(2)).query(np.stack([_X, _Y], -1), k=2)
+    first, second = np.moveaxis(np.asarray(distances), -1, 0)
+    return np.asarray(
+        np.clip((second - first) * SIDE / 3.2, 0, 1) * tones[np.asarray(stones)[..., 0]] * (1 - 0.8 * n * first)
+    )
 
 
 # painter of each family, and its three scales or directions
