@@ -15,7 +15,7 @@ from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticLandmarks
 from lookalike.data.ground_truth import GroundTruth, Query, painted_truth, write_ground_truth
 from lookalike.data.scene import OBJECTS, Cloth, Pose, Recipe, Scene, ellipse, outlines
-from lookalike.data.textures import RAMPS, Random, look
+from lookalike.data.textures import Random, look
 
 DISTRACTOR = -1  # stands for no landmark
 N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
@@ -87,8 +87,7 @@ def _pictures_of(recipe: PaintedLandmarks, owner: str) -> tuple[Bytes, ...]:
     density = 10 * max(recipe.width / 320, recipe.height / 240)  # pixels a metre
     size = (density * building.size).astype(int)
     scene = Scene(recipe, (int(size[0]), int(size[1])), rng)
-    wall = Cloth(str(rng.choice(("bricks", "cobble", "marble"))), str(rng.choice(tuple(RAMPS))))
-    (laid,) = scene.materials([wall], 0)
+    (laid,) = scene.materials([Cloth.any(rng)], 0)
     scene.canvas = 0.9 * laid.colours[look(laid.tile, (scene.width, scene.height), laid.onto)]
     half = rng.uniform(1.2, 1.6) * density
     for y in np.arange(scene.height - 1.2 * half, half, -2.4 * half):
@@ -150,7 +149,7 @@ class PaintedLandmarks(SyntheticLandmarks, Recipe):
 
     version = 3
     extremes: ClassVar = {
-        "own": (1.0, 0.4),  # share of a building's ornaments that no other has
+        "own": (1.0, 0.6),  # share of a building's ornaments that no other has
         "azimuth": (25.0, 72.0),  # most degrees from the front in a good image
         "trees": (1.0, 4.0),  # in the way, at most
         "light": (0.05, 0.25),  # as the next four in `Scene.photograph`
