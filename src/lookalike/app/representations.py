@@ -21,7 +21,7 @@ from lookalike.app.cache import Cache
 from lookalike.core.arrays import Bytes, Floats, Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import sha256_of
-from lookalike.core.images import UnreadableImage, load_rgb
+from lookalike.core.images import UnreadableImage
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.describers import (
@@ -220,11 +220,14 @@ class CachedDescriber:
         kept, path_of = set(known), dict(zip(sha256, paths, strict=True))
         missing = [name for name in path_of if name not in kept]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
-        # each is read when it is described, and its content then is what it is known by
-        images = [(load_rgb(path_of[name], name) for name in chunk) for chunk in chunks]
         done = len(path_of) - len(missing)
+
+        def described(chunk: Sequence[str]) -> Vectors:
+            # each is read when it is described, and its content then is what it is known by
+            return self.describer.stacked([self.describer.describe_file(path_of[name], name) for name in chunk])
+
         with _finding_lost(paths, sha256), thread_pool(work.jobs) as pool:
-            for chunk, vectors in zip(chunks, pool.map(self.describer.describe_many, images), strict=True):
+            for chunk, vectors in zip(chunks, pool.map(described, chunks), strict=True):
                 known += chunk
                 parts.append(vectors)
                 # written at once, so that a run that is killed loses little

@@ -150,9 +150,13 @@ class Describer(ABC):
             raise RuntimeError(f"{self.system} has learned nothing yet: call fit(images) first")
         return self._describe(self.prepare(image))
 
-    def describe_many(self, images: Iterable[Bytes]) -> Vectors:
-        """Describe images like `describe`, a row an image; rows of counts that are mostly zero are CSR."""
-        return np.stack([self.describe(image) for image in images])
+    def describe_file(self, path: PathLike, sha256: str) -> Floats:
+        """Describe an image file like `describe`; one of other content than its sha256 is an `UnreadableImage`."""
+        return self.describe(load_rgb(path, sha256))
+
+    def stacked(self, vectors: Sequence[Floats]) -> Vectors:
+        """Put vectors below one another; those of counts that are mostly zero become CSR."""
+        return np.stack(vectors)
 
     def fit_weights(self, vectors: Vectors) -> None:
         """Learn the `weights` from the descriptions of all images that are learned from; most have none."""

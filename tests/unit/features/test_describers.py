@@ -70,7 +70,7 @@ def test_the_same_pixels_give_the_same_bits_whatever_came_before(fitted):
 
 
 def test_many_images_are_described_like_each_and_weighed_to_unit_length(fitted):
-    many = fitted.describe_many(iter(IMAGES))
+    many = fitted.stacked([fitted.describe(image) for image in IMAGES])
     fitted.fit_weights(many)
     like = type(fitted)(**fitted.settings())
     like.restore(fitted.arrays())
