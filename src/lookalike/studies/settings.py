@@ -95,13 +95,6 @@ def check_data_set(settings: Settings, dataset: str) -> None:
         raise LookalikeError(
             f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
         )
-    if data.ground_truth and data.distractors:
-        raise LookalikeError(
-            f"config: datasets.{dataset} has `ground_truth` and `distractors`: take `distractors` out, because the "
-            "ground-truth files say which images show a landmark"
-        )
-    if data.classes and data.kind not in ("caltech256", "folder"):
-        raise LookalikeError(f"config: datasets.{dataset}.classes: a data set of kind {data.kind} has no class folders")
 
 
 def check_names(settings: Settings) -> None:

@@ -151,6 +151,8 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("datasets.demo.pool", [1], ["datasets.demo.pool must be a map of keys, not [1]"]),
         ("datasets.a b", {"kind": "synthetic"}, ["datasets.a b is no id", "letters, digits"]),
         ("datasets.more", {}, ["datasets.more needs `kind`"]),
+        ("datasets.more", {"kind": "photos"}, ["datasets.more.kind must be 'caltech256', 'folder'", "not 'photos'"]),
+        ("datasets.websim.classes", ["cat"], ["unknown key 'classes' at datasets.websim; ", "simulation"]),
         ("category.demo.subsets.demo10.classes", "first", ["demo10.classes must be `all`", "`first N`"]),
         ("category.demo.subsets.demo10.classes", ["a", "a"], ["must be `all`", "two or more class names"]),
         ("category.demo.methods", ["oasis", "oasis"], ["category.demo.methods lists 'oasis' twice"]),

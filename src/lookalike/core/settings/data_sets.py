@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -161,31 +161,10 @@ class SyntheticLandmarks(Pictures):
 
 
 class DataSet(Section):
-    """One data set."""
+    """One data set: what those of all kinds may say."""
 
     title: Absent[str] = left_out(description="Name of the data set in captions; the id if left out.")
-    kind: Literal[
-        "caltech256",
-        "folder",
-        "visterms",
-        "synthetic",
-        "oxford5k",
-        "landmarks",
-        "synthetic_landmarks",
-        "websim",
-        "triplets",
-        "class_triplets",
-        "synthetic_triplets",
-        "embeddings",
-    ]
-    """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders;
-    `visterms`: a folder of published visterm counts, without images; `synthetic`: images made by code. Of the landmark
-    study: `visterms` too, whose labels are landmarks; `oxford5k`: the published archives; `landmarks`: a folder with a
-    folder of photographs for each landmark, or any folder of images beside a folder of ground-truth files in the format
-    of Oxford5K; `synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and
-    visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in the form of the public release;
-    `class_triplets`: triplets that are drawn and rated by code from any folder of class folders; `synthetic_triplets`:
-    images and ratings made by code. Of the study of embeddings: `embeddings`, vectors and their manifest."""
+    kind: str = Field(description="What it is of.")
     demo: bool = False
     """Whether the target `demo` makes a data set of kind `websim`, `visterms` or `embeddings`; it always makes
     synthetic images."""
@@ -197,27 +176,12 @@ class DataSet(Section):
     folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV
     files and the images that they name; for `visterms` the counts and their manifest, for `embeddings` the vectors and
     theirs, and the folder may also be one of the project itself; synthetic data needs none."""
-    ground_truth: Absent[str] = ABSENT
-    """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
-    out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""
-    distractors: list[str] = Field([])
-    """Folders in `path` that show none of the landmarks, where queries are drawn. Their images are only ranked, or
-    learned from as negatives."""
-    queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
     shards: int = Field(4, ge=1, le=256)
     """Number of jobs that descriptors are extracted in, or of files that simulated visterms are in."""
-    classes: Absent[Distinct[str]] = left_out(min_length=1)
-    """Of kinds `caltech256` and `folder`: names of the class folders that are read; all if left out. Of an archive only
-    these need to be in place, and they may have fewer images."""
     clutter: list[str] = Field(["257.clutter"])
     """Class folders that belong to no category; they serve the codebook only."""
     pool: Pool = Pool()
     fetch: bool = Field(True, description="Whether the archive may be downloaded when it is not in place.")
-    synthetic: SyntheticClasses = SyntheticClasses()
-    synthetic_triplets: SyntheticTriplets = SyntheticTriplets()
-    class_triplets: ClassTriplets = ClassTriplets()
-    simulation: Simulation = Simulation()
-    synthetic_landmarks: SyntheticLandmarks = SyntheticLandmarks()
 
     @property
     def is_synthetic(self) -> bool:
@@ -228,3 +192,90 @@ class DataSet(Section):
     def in_demo(self) -> bool:
         """Tell whether it belongs to the demo: its images are made by code, or it says so itself."""
         return self.kind in SYNTHETIC_KINDS or self.demo
+
+
+class ClassFolders(DataSet):
+    """Images in a folder for each class."""
+
+    kind: Literal["caltech256", "folder"]
+    """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders."""
+    classes: Absent[Distinct[str]] = left_out(min_length=1)
+    """Names of the class folders that are read; all if left out. Of an archive only these need to be in place, and they
+    may have fewer images."""
+
+
+class LandmarkFolders(DataSet):
+    """Photographs of landmarks, or visterm counts, of landmarks or of classes."""
+
+    kind: Literal["landmarks", "visterms"]
+    """`landmarks`: a folder with a folder of photographs for each landmark, or any folder of images beside a folder of
+    ground-truth files in the format of Oxford5K; `visterms`: a folder of published visterm counts, without images, whose
+    labels are classes, or in the landmark study landmarks."""
+    ground_truth: Absent[str] = ABSENT
+    """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
+    out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""
+    distractors: list[str] = Field([])
+    """Folders in `path` that show none of the landmarks, where queries are drawn. Their images are only ranked, or
+    learned from as negatives."""
+    queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
+
+    @model_validator(mode="after")
+    def _has_one_truth(self) -> Self:
+        if self.ground_truth and self.distractors:
+            why = "the ground-truth files say which images show a landmark"
+            said = "has `ground_truth` and `distractors`: take `distractors` out, because {why}"
+            raise PydanticCustomError("truths", said, {"why": why})
+        return self
+
+
+class InPlace(DataSet):
+    """What is read as it is."""
+
+    kind: Literal["oxford5k", "triplets", "embeddings"]
+    """`oxford5k`: the published archives; `triplets`: a folder of rated triplets in the form of the public release;
+    `embeddings`: vectors and their manifest."""
+
+
+class TripletsOfClasses(DataSet):
+    """Class folders that triplets are drawn from."""
+
+    kind: Literal["class_triplets"]
+    """`class_triplets`: triplets that are drawn and rated by code from any folder of class folders."""
+    class_triplets: ClassTriplets = ClassTriplets()
+
+
+class PaintedClasses(DataSet):
+    """Classes whose images are made by code."""
+
+    kind: Literal["synthetic"] = Field(description="`synthetic`: classes whose images are made by code.")
+    synthetic: SyntheticClasses = SyntheticClasses()
+
+
+class PaintedLandmarkSet(DataSet):
+    """Landmarks whose images are made by code."""
+
+    kind: Literal["synthetic_landmarks"]
+    """`synthetic_landmarks`: landmarks whose images and ground truth are made by code."""
+    synthetic_landmarks: SyntheticLandmarks = SyntheticLandmarks()
+
+
+class PaintedTripletSet(DataSet):
+    """Triplets whose images are made by code."""
+
+    kind: Literal["synthetic_triplets"]
+    """`synthetic_triplets`: images and ratings that are made by code."""
+    synthetic_triplets: SyntheticTriplets = SyntheticTriplets()
+
+
+class SimulatedWeb(DataSet):
+    """A query log that is made by code."""
+
+    kind: Literal["websim"] = Field(description="`websim`: a simulated query log and visterms.")
+    simulation: Simulation = Simulation()
+
+
+Places = ClassFolders | LandmarkFolders | InPlace | TripletsOfClasses
+AnyDataSet = Annotated[
+    Places | PaintedClasses | PaintedLandmarkSet | PaintedTripletSet | SimulatedWeb, Field(discriminator="kind")
+]
+"""A data set of some kind, which has the keys of this kind and no others."""

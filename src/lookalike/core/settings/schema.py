@@ -6,7 +6,7 @@ from pydantic import Field
 
 from lookalike.core.instructions import Instructions
 from lookalike.core.seeds import integer_seed
-from lookalike.core.settings.data_sets import DataSet
+from lookalike.core.settings.data_sets import AnyDataSet
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.model import Absent, Id, Number, Section, left_out
 
@@ -70,7 +70,7 @@ class Shared(Section):
     instructions: Instructions = "x86-64-v3"
     """Vector instructions that the libraries of every job may use. With x86-64-v3 (AVX2 and FMA) all processors that
     have them give the same digits; `native` lets each library choose by processor. A change makes no result again."""
-    datasets: dict[Id, DataSet] = Field(description="Where images come from, by data set id.")
+    datasets: dict[Id, AnyDataSet] = Field(description="Where images come from, by data set id.")
     descriptors: dict[Id, Descriptor] = Field({})
     """Block descriptors (OASIS, JMLR section 3), by id; extracted once and shared by representations."""
     representations: dict[Id, Representation] = Field({}, description="Bag-of-visterms representations, by id.")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import WEB_KINDS, Simulation
+from lookalike.core.settings.data_sets import WEB_KINDS, SimulatedWeb, Simulation
 from lookalike.core.settings.model import ABSENT, Absent, only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.model import Drawn, Figure, Table
@@ -106,7 +106,7 @@ class WebStudy(Study):
     @property
     def simulation(self) -> Simulation:
         """Return what the simulated data set is like; its title and its shards change no byte of it."""
-        return self.data_set.simulation
+        return self.data_set.simulation if isinstance(self.data_set, SimulatedWeb) else Simulation()
 
     @property
     def words(self) -> int:
