@@ -209,8 +209,8 @@ class LandmarkFolders(DataSet):
 
     kind: Literal["landmarks", "visterms"]
     """`landmarks`: a folder with a folder of photographs for each landmark, or any folder of images beside a folder of
-    ground-truth files in the format of Oxford5K; `visterms`: a folder of published visterm counts, without images, whose
-    labels are classes, or in the landmark study landmarks."""
+    ground-truth files in the format of Oxford5K; `visterms`: a folder of published visterm counts, without images,
+    whose labels are classes, or in the landmark study landmarks."""
     ground_truth: Absent[str] = ABSENT
     """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
     out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""
