@@ -36,7 +36,7 @@ _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LONGEST_POINTER = 1024  # bytes, by the specification of Git LFS
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
-_PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
+_PART = re.compile(rf"\..+\.{_HOST}_([0-9]{{1,9}})\.part(\.[^.]*)?")
 _SUM = 32  # bytes
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
 HEADER_FAILS = (ValueError, TypeError, OverflowError, SyntaxError, RecursionError, tokenize.TokenError)
@@ -204,10 +204,8 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
     former = target.parent / f".{_short(target.name)}.former"
     try:
         with _telling_of(path):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _remove_parts_of_the_dead(target.parent)
-            if former.exists() and not target.exists():  # a process was killed between two names
-                os.rename(former, target)
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            _remove_parts_of_the_dead(temporary.parent)
             shutil.rmtree(temporary, ignore_errors=True)  # of a killed process of this number
             temporary.mkdir()
         try:
@@ -218,14 +216,14 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
             with _telling_of(path):  # nobody named the temporary folder
                 raise disk from None
         with _telling_of(path):
-            if target.exists():
+            with suppress(FileNotFoundError):
                 os.rename(target, former)
             os.rename(temporary, target)
-        shutil.rmtree(former, ignore_errors=True)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if former.exists() and not target.exists():
+        if not target.exists() and former.exists():  # a process was killed between two names, this one or another
             os.rename(former, target)
+        for left in (temporary, former):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _short(name: str) -> str:
@@ -286,11 +284,8 @@ def _remove_parts_of_the_dead(folder: Path) -> None:
                 try:
                     os.kill(int(part[1]), 0)
                 except ProcessLookupError:
-                    part_of_the_dead = folder / name
-                    if part_of_the_dead.is_dir() and f".{_HOST}_" in name:
-                        shutil.rmtree(part_of_the_dead)
-                    else:
-                        part_of_the_dead.unlink()
+                    remove = shutil.rmtree if (folder / name).is_dir() else os.unlink
+                    remove(folder / name)
 
 
 def check_writable(*folders: PathLike) -> None:
