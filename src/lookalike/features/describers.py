@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, ClassVar, Self
 
+import cv2
 import numpy as np
 from pydantic import Field, ValidationError
 
@@ -234,8 +235,6 @@ def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
 @contextmanager
 def one_opencv_thread() -> Iterator[None]:
     """Limit OpenCV to one thread within the block, and give it back what it had after it."""
-    import cv2
-
     before = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:
