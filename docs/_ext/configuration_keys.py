@@ -38,7 +38,7 @@ class ConfigurationKeys(SphinxDirective):
         self.sections = {
             entries["$ref"]: key
             for key, value in self.root["properties"].items()
-            if (entries := entries_of(value)) is not None
+            if "$ref" in (entries := entries_of(value) or {})
         }
         return [self._section(key, value) for key, value in self.root["properties"].items()]
 
