@@ -202,7 +202,11 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("category.demo.methods", ["euclidean"], ["demo.ratings", "list oasis"]),
         ("web.websim.training", {"interval": 5000}, ["interval, 5000", "multiple of training.block, 2048"]),
         ("web.websim.training", {"share": 0.01}, ["training.share", "co_clicks only"]),
-        ("datasets.websim.simulation", {"words": 300}, ["datasets.websim.simulation: "]),
+        (
+            "datasets.websim.simulation",
+            {"words": 300},
+            ["websim.simulation needs topic_words of a tenth", "not 80"],
+        ),
         ("datasets.websim.kind", "synthetic", ["web.websim", "websim, not synthetic"]),
     ],
 )

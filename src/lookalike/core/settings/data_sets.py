@@ -46,11 +46,6 @@ class Painted(Section):
     difficulty: Number = Field(0.5, ge=0, le=1)
     """From 0 (images of one class, category or landmark hardly vary) to 1 (hardly recognisable)."""
 
-    def require(self, allowed: bool, what: str, value: object) -> None:
-        """Refuse numbers that do not fit together."""
-        if not allowed:
-            raise PydanticCustomError("fit", "needs {what}, not {value}", {"what": what, "value": str(value)})
-
 
 class Pictures(Painted):
     """Width and height of images that are made by code."""
@@ -130,6 +125,16 @@ class Simulation(Section):
     """Mean share of an image's terms that come from its topic."""
     style_share: Number = Field(0.3, ge=0, le=1)
     """Mean share of an image's terms that come from its style, which has no meaning."""
+
+    @model_validator(mode="after")
+    def _leaves_some(self) -> Self:
+        for name in ("nonzeros", "topic_words"):
+            most = f"{name} of a tenth of the words, {self.words / 10:g}, or less"
+            self.require(getattr(self, name) <= self.words / 10, most, getattr(self, name))
+        # an image has up to twice the mean of its topic, and 0.02 are of its query
+        mixed = 2 * self.topic_share + 0.02 + self.style_share
+        self.require(mixed < 1, "twice topic_share, style_share and 0.02 to come to less than 1", f"{mixed:g}")
+        return self
 
 
 class SyntheticLandmarks(Pictures):

@@ -70,13 +70,6 @@ class WebStudy(Study):
         """Refuse settings that cannot work together, or a log that cannot be simulated."""
         training, place = self.training, f"web.{self.dataset}"
         refer_kind(place, self.data_set.kind, WEB_KINDS, "a query log")
-        # imported here because it loads the kernels that draw the log
-        from lookalike.data.web_simulation import WebSimulation
-
-        try:
-            WebSimulation(**dict(self.simulation), seed=self.painting_seed)
-        except LookalikeError as error:
-            raise LookalikeError(f"config: datasets.{self.dataset}.simulation: {error}") from error
         if training.interval % training.block:
             raise LookalikeError(
                 f"config: {place}.training.interval, {training.interval}, must be a multiple of training.block, "
