@@ -204,7 +204,7 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("web.websim.training", {"share": 0.01}, ["training.share", "co_clicks only"]),
         (
             "datasets.websim.simulation",
-            {"words": 300},
+            {"words": 700},
             ["websim.simulation needs topic_words of a tenth", "not 80"],
         ),
         ("datasets.websim.kind", "synthetic", ["web.websim", "websim, not synthetic"]),
