@@ -30,11 +30,13 @@ class Representation(Section):
     iterations: int = Field(25, ge=1, description="Iterations of k-means.")
 
 
-class Keypoints(Section):
+class SiftSettings(Section):
     """SIFT keypoints and their descriptors (OpenCV)."""
 
     n_max: int = Field(0, ge=0, description="At most this many keypoints an image, the strongest; 0 keeps all.")
-    contrast_threshold: Number = Field(0.04, gt=0, description="Keypoints with less contrast are left out.")
+    contrast_threshold: Number = Field(0.04, gt=0)
+    """Keypoints with less contrast are left out. OpenCV divides it by the 3 layers of an octave: the 0.03 of Lowe
+    (2004), section 4, would be 0.09 here."""
     max_side: int = Field(0, ge=0)
     """Images are made smaller until no side has more pixels; 0 keeps their size."""
 
@@ -75,7 +77,7 @@ class Shared(Section):
     """Block descriptors (OASIS, JMLR section 3), by id; extracted once and shared by representations."""
     representations: dict[Id, Representation] = Field({}, description="Bag-of-visterms representations, by id.")
     methods: dict[Id, Method] = Field({}, description="Learners and how their hyper-parameters are chosen, by id.")
-    keypoints: dict[Id, Keypoints] = Field({})
+    keypoints: dict[Id, SiftSettings] = Field({})
     """Local features of the landmark study (SOML, AAAI 2014), by id; extracted once and shared by codebooks."""
     codebooks: dict[Id, Codebook] = Field({}, description="Codebooks of local features, by id.")
 

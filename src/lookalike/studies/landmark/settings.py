@@ -15,7 +15,7 @@ from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS, LandmarkFolders
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out, names_or, only, plain
-from lookalike.core.settings.schema import CodebookTraining, Keypoints
+from lookalike.core.settings.schema import CodebookTraining, SiftSettings
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
@@ -187,7 +187,7 @@ class LandmarkSettings(MethodStudy):
         """Return where its images and ground truth are, or come from."""
         return dict(plain(self.data_set, include={"kind", "path", "ground_truth", "fetch"}))
 
-    def keypoints_of(self, fitted: Sequence[str], keypoints: str, **names: str) -> Keypoints:
+    def keypoints_of(self, fitted: Sequence[str], keypoints: str, **names: str) -> SiftSettings:
         """Return what decides the keypoints of an id."""
         return self._shared.keypoints[keypoints]
 
