@@ -107,6 +107,7 @@ def test_the_nearest_colour_is_exact_and_the_lowest_of_ties(palette, image):
 @pytest.mark.parametrize("kept", [0, 100_000, 10**9])
 def test_an_image_that_is_learned_from_is_read_once_and_described_once_as_room_allows(tmp_path, monkeypatch, kept):
     monkeypatch.setattr(bag_of_visterms, "KEPT_BYTES", kept)
+    monkeypatch.setattr(bag_of_visterms, "N_PIXELS", 2000)
     manifest = write_images(tmp_path, {f"{seed}.png": texture(seed, 200, 150) for seed in range(4)})
     paths, sums, reads = [tmp_path / path for path in manifest["path"]], manifest["sha256"].tolist(), []
 
