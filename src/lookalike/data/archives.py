@@ -22,7 +22,7 @@ import yaml
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_regular, write_json
 from lookalike.core.progress import progress_lines
-from lookalike.data.path_finder import walk
+from lookalike.data.path_finder import files_below
 
 if TYPE_CHECKING:
     import requests
@@ -264,5 +264,5 @@ def _bounded(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[t
 
 def count_files(folder: Path) -> int:
     """Count files at any depth that are not hidden, through links as the scan does."""
-    files = (os.path.join(inside, name) for inside, _, names in walk(folder) for name in names if name[0] != ".")
-    return sum(map(os.path.isfile, files))
+    paths = (path for path in files_below(folder) if not path.rpartition("/")[2].startswith("."))
+    return sum(os.path.isfile(os.path.join(folder, path)) for path in paths)
