@@ -33,9 +33,10 @@ WIDTH = 158  # columns of a line where there is no terminal to ask
 LAST_LINES, LAST_BYTES = 10, 20_000  # of a failed job's log; the bytes are read to find the lines
 SECONDS = 30.0  # between two lines within a long stage, where there is no terminal
 FROM_CLUSTER = "For further error details see the cluster/cloud log"  # ends what is said of a job that a scheduler ran
-_ACCOUNT = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
-CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because", *_ACCOUNT)
+CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
+CHATTER += ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
 """How Snakemake's messages begin that say nothing about this run; a cluster takes the user's default account."""
+Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
 """Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
 _SCHEDULER = re.compile(r"(slurmstepd|srun)\S*: error: ")
@@ -57,9 +58,7 @@ class RunDisplay(logging.Handler):
     A record with an event is shown by the method of that name, and one without by `_message`.
     """
 
-    def __init__(
-        self, console: Console, full_log: str, closing: Callable[[], str], processes: Callable[[], list[int]]
-    ) -> None:
+    def __init__(self, console: Console, full_log: str, closing: Callable[[], str], processes: Processes) -> None:
         super().__init__(logging.INFO)
         self.console, self.full_log, self.closing, self.processes = console, full_log, closing, processes
         self.total = self.done = 0
@@ -192,9 +191,7 @@ class RunDisplay(logging.Handler):
         return Group(bar, running)
 
 
-def show_run(
-    logger: logging.Logger, closing: Callable[[], str], processes: Callable[[], list[int]]
-) -> RunDisplay | None:
+def show_run(logger: logging.Logger, closing: Callable[[], str], processes: Processes) -> RunDisplay | None:
     """Show the run in place of Snakemake's own words; None where the user has chosen another handler for these."""
     named = {handler.name: handler for handler in logger.handlers}
     own, file = named.get("DefaultStreamHandler"), named.get("DefaultLogFileHandler")
@@ -226,9 +223,7 @@ def last_lines(log: str, count: int) -> list[str]:
     """Return the last lines of a job's log, of a traceback only what went wrong."""
     if not Path(log).is_file():
         return []
-    with open(log, "rb") as stream:
-        stream.seek(max(0, os.stat(log).st_size - LAST_BYTES))
-        text = stream.read().decode("utf-8", errors="replace")
+    text = Path(log).read_bytes()[-LAST_BYTES:].decode("utf-8", errors="replace")
     before, _, trace = text.partition("Traceback (most recent call last):\n")
     lines = re.split(r"[\r\n]+", before) + [line for line in trace.splitlines() if not line.startswith(" ")]
     return [line for line in lines if line.strip()][-count:]

@@ -179,7 +179,8 @@ class Scene:
     def materials(self, cloths: Sequence[Cloth], angle: float) -> list[Material]:
         """Return what is cut from cloths that are turned by an angle."""
         laid = [turned(-angle, self.zoom, self.rng.random(2)) for _ in cloths]
-        return [Material(one.tile(self.seed), ramp(one.colours), onto) for one, onto in zip(cloths, laid, strict=True)]
+        cut = zip(cloths, laid, strict=True)
+        return [Material(cloth.tile(self.seed), ramp(cloth.colours), onto) for cloth, onto in cut]
 
     def paint_thing(self, thing: str, pose: Pose, materials: Sequence[Material]) -> None:
         """Cut a thing out of its materials, round it off by the light, and put it there with its shadow."""
