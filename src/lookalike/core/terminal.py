@@ -33,8 +33,8 @@ WIDTH = 158  # columns of a line where there is no terminal to ask
 LAST_LINES, LAST_BYTES = 10, 20_000  # of a failed job's log; the bytes are read to find the lines
 SECONDS = 30.0  # between two lines within a long stage, where there is no terminal
 FROM_CLUSTER = "For further error details see the cluster/cloud log"  # ends what is said of a job that a scheduler ran
-CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because")
-CHATTER += ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
+_ACCOUNT = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
+CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because", *_ACCOUNT)
 """How Snakemake's messages begin that say nothing about this run; a cluster takes the user's default account."""
 Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
