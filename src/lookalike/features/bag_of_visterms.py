@@ -27,7 +27,7 @@ from lookalike.features.descriptors import describe, normalise
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
 from lookalike.features.pyramid import is_large_enough
-from lookalike.features.tfidf_rows import tfidf_rows
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 
 BLOCKS_PER_WORD = 120
 """Block descriptors that k-means is given for every word, as in the demo of the category study."""
@@ -163,9 +163,7 @@ class BagOfVisterms(
 
     def fit_weights(self, vectors: Vectors) -> None:
         """Learn inverse document frequencies."""
-        from lookalike.features.visterms import TfidfVisterms  # scikit-learn is slow to import
-
-        self.idf = TfidfVisterms().fit(vectors).idf_
+        self.idf = inverse_document_frequencies(vectors)
 
     def weigh(self, vectors: Vectors) -> Vectors:
         """Weight counts by tf-idf, rows of unit length."""
