@@ -17,6 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from lookalike.core.arrays import Bytes
 from lookalike.core.errors import LookalikeError, existing
 from lookalike.core.files import PathLike, check_folder, sha256_of
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
@@ -72,10 +73,11 @@ def scan_folder(
     classes: Sequence[str] = (),
     n_threads: int = 1,
     progress: Progress | None = None,
+    seen: Callable[[str, Bytes], None] | None = None,
 ) -> pd.DataFrame:
     """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook.
 
-    Given `classes`, names of folders, no other folder is read.
+    Given `classes`, names of folders, no other folder is read. `seen` is called with path and pixels of every image.
     """
     root = Path(root)
     folders, paths = _class_folders(root), list_files(root)
@@ -83,7 +85,7 @@ def scan_folder(
         raise LookalikeError(f"{root} has no class folder {absent[0]}; {existing(absent[0], folders)}")
     if classes:
         folders, paths = list(classes), [path for path in paths if path.partition("/")[0] in classes]
-    files = look_at_all(partial(_look_at, root), paths, n_threads, progress)
+    files = look_at_all(partial(_look_at, root, seen=seen), paths, n_threads, progress)
     for file in files:
         file.label, _, inside = file.path.partition("/")
         if not inside:
@@ -228,7 +230,7 @@ def look_at_image(root: Path, path: str) -> tuple[str, str] | tuple[str, str, in
     return path, sha256, width, height
 
 
-def _look_at(root: Path, path: str) -> _File:
+def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = None) -> _File:
     """Look at one file: ``ok`` with its size in pixels, or whatever is wrong with it; without a label."""
     found, file = _File(escaped_path(path)), root / path
     if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
@@ -246,6 +248,8 @@ def _look_at(root: Path, path: str) -> _File:
         pixels, found.sha256 = load_with_sha256(file)
         found.height, found.width = pixels.shape[:2]
         found.status = "ok"
+        if seen is not None:
+            seen(path, pixels)
     except NotAnImage as error:
         found.refused(str(error))
     except UnreadableImage as error:
