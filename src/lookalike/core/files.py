@@ -142,10 +142,8 @@ def replacing(
     A link is followed, an existing file keeps its mode, and what is no regular file is refused. Where the `stamp_of`
     the file that was read is given, one that another process has changed since is left as it is.
     """
-    is_about_target = True
-    try:
-        mode = _mode_of(path)
-        target = Path(os.path.realpath(path))
+    with _telling_of(path):
+        mode, target = _mode_of(path), Path(os.path.realpath(path))
         # a folder that is listed needs another one for scratch: what a killed process left would be taken for a file
         folder = target.parent if scratch is None else Path(scratch)
         # many writers choose their format by the suffix
@@ -154,10 +152,10 @@ def replacing(
         folder.mkdir(parents=True, exist_ok=True)
         _remove_parts_of_the_dead(folder)
         temporary.touch(0o666 if mode is None else 0o600)  # what is private stays so while it is written
-        try:
-            is_about_target = False  # the block may read other files
+    try:
+        with _telling_of_a_full_disk(path):
             yield temporary
-            is_about_target = True
+        with _telling_of(path):
             if mode is not None:
                 temporary.chmod(mode)
             if (waiting := _waiting.get()) is not None:
@@ -167,17 +165,9 @@ def replacing(
                 if stamp not in (None, stamp_of(target)):
                     raise LookalikeError(f"{path} was changed by another process meanwhile: run the same command again")
                 os.replace(temporary, target)
-        finally:
-            if (temporary, target) not in (_waiting.get() or []):
-                temporary.unlink(missing_ok=True)
-    except LookalikeError:
-        raise
-    except Exception as error:
-        found = error if is_about_target and isinstance(error, OSError) else disk_error_behind(error)
-        if found is None:
-            raise
-        with _telling_of(path):
-            raise found from None
+    finally:
+        if (temporary, target) not in (_waiting.get() or []):
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -208,13 +198,8 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
             _remove_parts_of_the_dead(temporary.parent)
             shutil.rmtree(temporary, ignore_errors=True)  # of a killed process of this number
             temporary.mkdir()
-        try:
+        with _telling_of_a_full_disk(path):
             yield temporary
-        except Exception as error:
-            if (disk := disk_error_behind(error)) is None:
-                raise
-            with _telling_of(path):  # nobody named the temporary folder
-                raise disk from None
         with _telling_of(path):
             with suppress(FileNotFoundError):
                 os.rename(target, former)
@@ -262,6 +247,18 @@ def _telling_of(path: PathLike) -> Iterator[None]:
             f"cannot write {path}: {os.strerror(error.errno or 0)}; nothing was changed there: "
             "free some space or mend the permissions, then run the same command again"
         ) from error
+
+
+@contextmanager
+def _telling_of_a_full_disk(path: PathLike) -> Iterator[None]:
+    """Make one sentence of the full or read-only disk behind an error of what writes a temporary file of a path."""
+    try:
+        yield
+    except Exception as error:
+        if (disk := disk_error_behind(error)) is None:  # the block may read other files
+            raise
+        with _telling_of(path):
+            raise disk from None
 
 
 def _mode_of(path: PathLike) -> int | None:

@@ -15,9 +15,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
-
-import pandas as pd
+from typing import TYPE_CHECKING, TypeVar
 
 from lookalike.core.arrays import Bytes
 from lookalike.core.errors import LookalikeError, existing
@@ -26,6 +24,9 @@ from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_imag
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path, is_hidden, is_made_by_system, walk
 from lookalike.features.pyramid import is_large_enough
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Facts = TypeVar("Facts")
 
@@ -259,5 +260,7 @@ def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = 
 
 def _table(files: list[_File]) -> pd.DataFrame:
     """Order the rows, number them and fix the types of the columns."""
+    import pandas as pd  # slow to import, and a gallery is asked without tables
+
     table = pd.DataFrame(sorted(files, key=attrgetter("path"))).assign(image_id=range(len(files)))
     return table[list(COLUMN_TYPES)].astype(COLUMN_TYPES)
