@@ -159,6 +159,12 @@ class PaintedLandmarks(SyntheticLandmarks, Recipe):
         "noise": (2.0, 7.0),
     }
 
+    def wanted(self) -> list[str]:
+        """Return the list of the ground truth of each image of a landmark, in no random order."""
+        n_good, n_ok = (round(share * self.images_per_landmark) for share in (self.good, self.ok))
+        wanted = ["good"] * n_good + ["ok"] * n_ok + ["junk"] * self.images_per_landmark
+        return wanted[: self.images_per_landmark]
+
     def name_of(self, landmark: int) -> str:
         """Name of a landmark: a place and what kind of building it is, as in ``market_tower``."""
         places = generator(self.seed, "names").permutation(_PLACES.split())

@@ -60,6 +60,11 @@ class PaintedTriplets(SyntheticTriplets, Recipe):
         "noise": (1.5, 10.0),
     }
 
+    @property
+    def n_noise(self) -> int:
+        """Return the number of images of other categories in the pool of each text query."""
+        return round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
+
     def kind_of(self, category: int) -> tuple[str, str]:
         """Return the shape and the texture of a category: no two are alike, any two share one of them or neither."""
         rng = generator(self.seed, "categories")

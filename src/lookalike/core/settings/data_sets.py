@@ -81,17 +81,13 @@ class SyntheticTriplets(Painted):
     """Share of the images of other categories among the results of a text query."""
     size: int = Field(96, ge=48, le=512, description="Width and height of an image in pixels.")
 
-    @property
-    def n_noise(self) -> int:
-        """Return the number of images of other categories in the pool of each text query."""
-        return round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
-
     @model_validator(mode="after")
     def _has_enough(self) -> Self:
         others = (self.categories - 1) * self.evaluation_images_per_category
+        n_noise = round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
         self.require(self.held_out <= self.categories - 2, "held_out to leave two categories", self.held_out)
         self.require(self.triplets >= self.categories, "triplets of one a category or more", self.triplets)
-        self.require(self.n_noise <= others, f"noise_images that are at most {others} images", self.n_noise)
+        self.require(n_noise <= others, f"noise_images that are at most {others} images", n_noise)
         return self
 
 
@@ -151,15 +147,9 @@ class SyntheticLandmarks(Pictures):
     width: int = Field(320, ge=96, le=1024, description="Width of an image in pixels; at most 2.5 times its height.")
     height: int = Field(240, ge=96, le=1024, description="Height of an image in pixels; at most twice its width.")
 
-    def wanted(self) -> list[str]:
-        """Return the list of the ground truth of each image of a landmark, in no random order."""
-        n_good, n_ok = (round(share * self.images_per_landmark) for share in (self.good, self.ok))
-        wanted = ["good"] * n_good + ["ok"] * n_ok + ["junk"] * self.images_per_landmark
-        return wanted[: self.images_per_landmark]
-
     @model_validator(mode="after")
     def _has_queries(self) -> Self:
-        n_good = self.wanted().count("good")
+        n_good = round(self.good * self.images_per_landmark)
         self.require(self.good + self.ok <= 1, "good + ok of 1 or less", self.good + self.ok)
         self.require(n_good >= 5, "good x images_per_landmark of 5 or more, one for each query", n_good)
         return self
