@@ -164,6 +164,7 @@ class BagOfVisterms(
     def fit_weights(self, vectors: Vectors) -> None:
         """Learn inverse document frequencies."""
         self.idf = inverse_document_frequencies(vectors)
+        self._blocks.clear()  # of images whose counts came from elsewhere
 
     def weigh(self, vectors: Vectors) -> Vectors:
         """Weight counts by tf-idf, rows of unit length."""
