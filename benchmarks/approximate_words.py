@@ -32,9 +32,10 @@ import faiss
 import numpy as np
 
 from lookalike.core.images import load_rgb
+from lookalike.core.settings.schema import SiftSettings
 from lookalike.features.approximate_kmeans import train_words
 from lookalike.features.codebook import assign
-from lookalike.features.keypoints import NO_KEYPOINTS, Keypoints, KeypointShard, SiftSettings, extract_keypoints
+from lookalike.features.keypoints import NO_KEYPOINTS, Keypoints, KeypointShard, extract_keypoints
 from lookalike.features.shards import join_images, save_shard
 from lookalike.features.word_index import BATCH, WordIndex
 

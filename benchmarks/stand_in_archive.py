@@ -103,7 +103,8 @@ def paint(member: Member, seed: int) -> Bytes:
     low = round(height / shrink)
     # a recipe allows no shape as wide as that of the widest image
     narrow = min(round(width / shrink), 2 * low)
-    spec = PaintedCategories(classes=MAX_CLASSES, width=narrow, height=low, difficulty=DIFFICULTY, seed=2 * seed + half)
+    size = {"width": narrow, "height": low}  # which may be less than a data set's
+    spec = PaintedCategories(classes=MAX_CLASSES, difficulty=DIFFICULTY, seed=2 * seed + half).model_copy(update=size)
     picture = spec.paint(label, member.number)
     if (narrow, low) != (width, height):
         picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_CUBIC)

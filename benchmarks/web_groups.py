@@ -39,7 +39,7 @@ def simulation_of(arguments: argparse.Namespace) -> WebSimulation:
     """Return the demo's simulation, or one of the papers' words."""
     if arguments.words == 10_000:
         return WebSimulation(n_images=arguments.images)
-    return WebSimulation(arguments.images, words=arguments.words, topics=100, topic_words=60, styles=120)
+    return WebSimulation(n_images=arguments.images, words=arguments.words, topics=100, topic_words=60, styles=120)
 
 
 def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[str, float]]:

@@ -38,7 +38,7 @@ class ConfigurationKeys(SphinxDirective):
         self.sections = {
             entries["$ref"]: key
             for key, value in self.root["properties"].items()
-            if (entries := entries_of(value)) is not None
+            if "$ref" in (entries := entries_of(value) or {})
         }
         return [self._section(key, value) for key, value in self.root["properties"].items()]
 
@@ -101,6 +101,8 @@ def entries_of(schema: Schema) -> Schema | None:
 
 def resolved(root: Schema, schema: Schema) -> dict[str, Any]:
     """A schema with what it refers to, its own words coming first."""
+    if kinds := schema.get("oneOf"):
+        return joined([resolved(root, kind) for kind in kinds]) | {"description": schema.get("description", "")}
     either = schema.get("anyOf", [])
     if sections := [kind for kind in either if "$ref" in kind]:
         # a section or null
@@ -109,6 +111,15 @@ def resolved(root: Schema, schema: Schema) -> dict[str, Any]:
         return dict(schema)
     target = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     return dict(target) | {key: value for key, value in schema.items() if key != "$ref"}
+
+
+def joined(kinds: list[dict[str, Any]]) -> dict[str, Any]:
+    """A schema with the keys of all kinds of a section, each of which says which it is."""
+    keys = {key: value for kind in kinds for key, value in kind["properties"].items() if key != "kind"}
+    own = [kind["properties"]["kind"] for kind in kinds]
+    names = [name for kind in own for name in kind.get("enum", [kind.get("const")])]
+    words = " ".join(kind["description"] for kind in own)
+    return {"properties": {"kind": {"enum": names, "description": words}, **keys}, "required": ["kind"]}
 
 
 def undescribed(root: Schema) -> Iterator[str]:

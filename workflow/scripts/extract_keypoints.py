@@ -5,7 +5,8 @@ from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import read_json, read_table
-    from lookalike.features.keypoints import SiftSettings, extract_shard
+    from lookalike.core.settings.schema import SiftSettings
+    from lookalike.features.keypoints import extract_shard
     from lookalike.features.shards import save_shard
 
     params = snakemake.params.settings

@@ -16,7 +16,6 @@ import PIL
 from lookalike import __version__
 from lookalike.app.cache import Cache
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import load_rgb
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.describers import (
@@ -110,11 +109,14 @@ class CachedDescriber:
         kept = set(known)
         missing = [name for name in path_of if name not in kept]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
-        # each is read when it is described, and its content then is what it is known by
-        pictures = [(load_rgb(path_of[name], name) for name in chunk) for chunk in chunks]
         done = len(path_of) - len(missing)
+
+        def described(chunk: Sequence[str]) -> Vectors:
+            # each is read when it is described, and its content then is what it is known by
+            return self.describer.stacked([self.describer.describe_file(path_of[name], name) for name in chunk])
+
         with thread_pool(work.jobs) as pool:
-            for chunk, vectors in zip(chunks, pool.map(self.describer.describe_many, pictures), strict=True):
+            for chunk, vectors in zip(chunks, pool.map(described, chunks), strict=True):
                 known += chunk
                 parts.append(vectors)
                 # kept at once, as a run that is killed loses little; in full, as zeros take no room in a cache

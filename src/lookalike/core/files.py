@@ -36,7 +36,7 @@ _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a de
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LONGEST_POINTER = 1024  # bytes, by the specification of Git LFS
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
-_PART = re.compile(rf"\..+\.(?:{_HOST}_)?([0-9]{{1,9}})\.part(\.[^.]*)?")  # former versions did not name the machine
+_PART = re.compile(rf"\..+\.{_HOST}_([0-9]{{1,9}})\.part(\.[^.]*)?")
 _SUM = 32  # bytes
 _LONGEST_STEM = 100  # bytes; names of files end at 255, and a temporary one says more than the name
 HEADER_FAILS = (ValueError, TypeError, OverflowError, SyntaxError, RecursionError, tokenize.TokenError)
@@ -142,10 +142,8 @@ def replacing(
     A link is followed, an existing file keeps its mode, and what is no regular file is refused. Where the `stamp_of`
     the file that was read is given, one that another process has changed since is left as it is.
     """
-    is_about_target = True
-    try:
-        mode = _mode_of(path)
-        target = Path(os.path.realpath(path))
+    with _telling_of(path):
+        mode, target = _mode_of(path), Path(os.path.realpath(path))
         # a folder that is listed needs another one for scratch: what a killed process left would be taken for a file
         folder = target.parent if scratch is None else Path(scratch)
         # many writers choose their format by the suffix
@@ -154,10 +152,10 @@ def replacing(
         folder.mkdir(parents=True, exist_ok=True)
         _remove_parts_of_the_dead(folder)
         temporary.touch(0o666 if mode is None else 0o600)  # what is private stays so while it is written
-        try:
-            is_about_target = False  # the block may read other files
+    try:
+        with _telling_of_a_full_disk(path):
             yield temporary
-            is_about_target = True
+        with _telling_of(path):
             if mode is not None:
                 temporary.chmod(mode)
             if (waiting := _waiting.get()) is not None:
@@ -167,17 +165,9 @@ def replacing(
                 if stamp not in (None, stamp_of(target)):
                     raise LookalikeError(f"{path} was changed by another process meanwhile: run the same command again")
                 os.replace(temporary, target)
-        finally:
-            if (temporary, target) not in (_waiting.get() or []):
-                temporary.unlink(missing_ok=True)
-    except LookalikeError:
-        raise
-    except Exception as error:
-        found = error if is_about_target and isinstance(error, OSError) else disk_error_behind(error)
-        if found is None:
-            raise
-        with _telling_of(path):
-            raise found from None
+    finally:
+        if (temporary, target) not in (_waiting.get() or []):
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -204,28 +194,21 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
     former = target.parent / f".{_short(target.name)}.former"
     try:
         with _telling_of(path):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _remove_parts_of_the_dead(target.parent)
-            if former.exists() and not target.exists():  # a process was killed between two names
-                os.rename(former, target)
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            _remove_parts_of_the_dead(temporary.parent)
             shutil.rmtree(temporary, ignore_errors=True)  # of a killed process of this number
             temporary.mkdir()
-        try:
+        with _telling_of_a_full_disk(path):
             yield temporary
-        except Exception as error:
-            if (disk := disk_error_behind(error)) is None:
-                raise
-            with _telling_of(path):  # nobody named the temporary folder
-                raise disk from None
         with _telling_of(path):
-            if target.exists():
+            with suppress(FileNotFoundError):
                 os.rename(target, former)
             os.rename(temporary, target)
-        shutil.rmtree(former, ignore_errors=True)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if former.exists() and not target.exists():
+        if not target.exists() and former.exists():  # a process was killed between two names, this one or another
             os.rename(former, target)
+        for left in (temporary, former):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _short(name: str) -> str:
@@ -266,6 +249,18 @@ def _telling_of(path: PathLike) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def _telling_of_a_full_disk(path: PathLike) -> Iterator[None]:
+    """Make one sentence of the full or read-only disk behind an error of what writes a temporary file of a path."""
+    try:
+        yield
+    except Exception as error:
+        if (disk := disk_error_behind(error)) is None:  # the block may read other files
+            raise
+        with _telling_of(path):
+            raise disk from None
+
+
 def _mode_of(path: PathLike) -> int | None:
     """Return the mode of a regular file that is to be replaced, None where there is nothing yet."""
     try:
@@ -286,11 +281,8 @@ def _remove_parts_of_the_dead(folder: Path) -> None:
                 try:
                     os.kill(int(part[1]), 0)
                 except ProcessLookupError:
-                    part_of_the_dead = folder / name
-                    if part_of_the_dead.is_dir() and f".{_HOST}_" in name:
-                        shutil.rmtree(part_of_the_dead)
-                    else:
-                        part_of_the_dead.unlink()
+                    remove = shutil.rmtree if (folder / name).is_dir() else os.unlink
+                    remove(folder / name)
 
 
 def check_writable(*folders: PathLike) -> None:

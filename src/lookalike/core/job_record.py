@@ -11,11 +11,11 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from lookalike.core.files import write_json
 from lookalike.core.machine import processor_name
@@ -25,14 +25,8 @@ SUFFIX = ".job.json"
 _LIBRARIES = "lookalike numpy scipy pandas sklearn skimage cv2 numba faiss pywt torch matplotlib"
 
 
-class Job(Protocol):
-    """What a script knows of itself: the ``snakemake`` object."""
-
-    log: Iterable[str]
-    rule: str
-    input: Iterable[str]
-    output: Iterable[str]
-    threads: int
+Job = Any
+"""What a script knows of itself: the ``snakemake`` object."""
 
 
 def record_path(log: str | os.PathLike[str]) -> Path:

@@ -1,7 +1,7 @@
 """What a run of the workflow shows: on a terminal a bar and what is running, elsewhere a line for each finished stage.
 
-Snakemake tells what happens as log records. `show_run` puts a handler in the place of the one that prints them all;
-Snakemake's log below ``.snakemake/log`` still has everything, and so has the terminal with ``--verbose``.
+`show_run` puts a handler in the place of the one that prints all of Snakemake's log records; the log below
+``.snakemake/log`` still has everything, and so has the terminal with ``--verbose``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import cast
+from typing import Any, NamedTuple
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -30,52 +29,34 @@ from rich.text import Text
 from lookalike.core.errors import escaped
 from lookalike.core.job_log import SHOWN
 
-WIDTH = 158
-"""Columns of a line where there is no terminal to ask."""
-LAST_LINES, LAST_BYTES = 10, 20_000
-"""Of a failed job's log; its last bytes are read to find them."""
-SECONDS = 30.0
-"""Between two lines within a long stage, where there is no terminal."""
+WIDTH = 158  # columns of a line where there is no terminal to ask
+LAST_LINES, LAST_BYTES = 10, 20_000  # of a failed job's log; the bytes are read to find the lines
+SECONDS = 30.0  # between two lines within a long stage, where there is no terminal
+FROM_CLUSTER = "For further error details see the cluster/cloud log"  # ends what is said of a job that a scheduler ran
 _ACCOUNT = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
 CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because", *_ACCOUNT)
 """How Snakemake's messages begin that say nothing about this run; a cluster takes the user's default account."""
-
-FROM_CLUSTER = "For further error details see the cluster/cloud log"
-"""How the end begins of what Snakemake says of any job that a scheduler ran."""
-
 Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
 """Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
 _SCHEDULER = re.compile(r"(slurmstepd|srun)\S*: error: ")
 """How SLURM's own lines begin in its log of a job, most of which is of the Snakemakes that it started."""
-_AGAIN = re.compile(r"Trying to restart job (\d+)\.")
 
 
-@dataclass
-class Job:
-    """A job that is running."""
+class Job(NamedTuple):
+    """A job that is running, and when it began."""
 
     rule: str
     name: str
-    log: Path | None
-    started: float = field(default_factory=time.monotonic)
-
-
-class Record(logging.LogRecord):
-    """What Snakemake's log records have besides, each some of it."""
-
-    stats: dict[str, int]
-    log: list[str]
-    rule_name: str
-    rule_msg: str | None
-    wildcards: dict[str, str]
-    jobid: int
-    job_id: int
-    exception: str
+    log: str
+    started: float
 
 
 class RunDisplay(logging.Handler):
-    """Shows the run that Snakemake's log records tell of; `closing` gives its last words, `processes` its jobs'."""
+    """Shows the run that Snakemake's log records tell of; `closing` gives its last words, `processes` its jobs'.
+
+    A record with an event is shown by the method of that name, and one without by `_message`.
+    """
 
     def __init__(self, console: Console, full_log: str, closing: Callable[[], str], processes: Processes) -> None:
         super().__init__(logging.INFO)
@@ -88,22 +69,14 @@ class RunDisplay(logging.Handler):
         self.reason: list[str] = []
         self.started = self.last_line = time.monotonic()
         self.live = Live(console=console, get_renderable=self._picture, transient=True)
-        self.shows = {
-            "run_info": self._begin,
-            "job_info": self._job_begins,
-            "job_finished": self._job_ends,
-            "job_error": self._job_fails,
-            "error": self._complain,
-            "": self._say,
-        }
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a record of Snakemake's, if it is one for people."""
         event = getattr(record, "event", None)
-        show = None if self.is_interrupted else self.shows.get(event.value if event else "")
-        if show is not None:
+        show = getattr(self, f"_{event.value if event else 'message'}", None)
+        if show is not None and not self.is_interrupted:
             try:
-                show(cast(Record, record))
+                show(record)
             except Exception:  # noqa: BLE001 - what cannot be shown must not end a run of hours
                 self.handleError(record)
 
@@ -127,11 +100,12 @@ class RunDisplay(logging.Handler):
             self._print(f"{self.full_log} cannot be written ({sys.exception()}): free some space", "bold red")
         self.full_log = ""
 
-    def finish(self) -> None:
-        """Say what came of a run that went well."""
+    def finish(self, came: str = "") -> None:
+        """Say what came of a run that went well, and its last words."""
         self.live.stop()
-        self._print(f"{_steps(self.done)} in {clock(time.monotonic() - self.started)}.")
-        self._close()
+        self._print(came or f"{_steps(self.done)} in {clock(self.started)}.")
+        if words := self.closing():
+            print(f"\n{words}", flush=True)
 
     def fail(self) -> None:
         """Say what failed, or go on with the interruption that Snakemake takes for a failed run."""
@@ -142,48 +116,38 @@ class RunDisplay(logging.Handler):
         failed = [*self.failed.values()] or ["the one above"]
         waited = self.total - self.done - len(failed)
         waiting = f"{waited} more {'was' if waited == 1 else 'were'} not run. " if waited > 0 else ""
-        self._print(
-            f"{len(failed)} of {_steps(self.total)} failed: {', '.join(failed)}. {waiting}What is done is kept: mend "
-            "the cause, and start the same command again.",
-            "bold red",
-        )
+        kept = "What is done is kept: mend the cause, and start the same command again."
+        self._print(f"{len(failed)} of {_steps(self.total)} failed: {', '.join(failed)}. {waiting}{kept}", "bold red")
 
-    def _close(self) -> None:
-        words = self.closing()
-        if words:
-            print(f"\n{words}", flush=True)
-
-    def _begin(self, record: Record) -> None:
-        self.total = record.stats["total"]
-        self.left.update({rule: jobs for rule, jobs in record.stats.items() if rule != "total"})
+    def _run_info(self, record: Any) -> None:
+        self.left.update(record.stats)
+        self.total = self.left.pop("total")
         self._print(f"{_steps(self.total)}; everything that Snakemake says goes to {self.full_log}")
         if self.console.is_terminal:
             self.live.start()
             self.console.show_cursor(True)  # a run that is killed leaves it as it is
 
-    def _job_begins(self, record: Record) -> None:
-        log = Path(record.log[0]) if record.log else None
+    def _job_info(self, record: Any) -> None:
         name = " ".join([record.rule_name, *map(str, record.wildcards.values())])
-        self.jobs[record.jobid] = Job(record.rule_name, name, log)
+        self.jobs[record.jobid] = Job(record.rule_name, name, next(iter(record.log or ()), ""), time.monotonic())
 
-    def _job_ends(self, record: Record) -> None:
+    def _job_finished(self, record: Any) -> None:
         job = self.jobs.pop(record.job_id)
         self.done += 1
         self.left[job.rule] -= 1
         is_late = time.monotonic() - self.last_line > SECONDS
         if not self.console.is_terminal and (is_late or not self.left[job.rule]):
             steps = f"{self.done}/{self.total}".rjust(2 * len(str(self.total)) + 1)
-            seconds = clock(time.monotonic() - job.started)
-            self._print(f"{clock(time.monotonic() - self.started):>7}  {steps}  {job.name} ({seconds})")
+            self._print(f"{clock(self.started):>7}  {steps}  {job.name} ({clock(job.started)})")
 
-    def _job_fails(self, record: Record) -> None:
-        job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, None)
+    def _job_error(self, record: Any) -> None:
+        job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, "", time.monotonic())
         self.failed[record.jobid] = job.name
-        self._print(f"FAILED after {clock(time.monotonic() - job.started)}: {job.name}", "bold red")
+        self._print(f"FAILED after {clock(job.started)}: {job.name}", "bold red")
         # what Snakemake itself has to say: of a scheduler, why it refused or ended the job
         words = (record.rule_msg or "").partition(FROM_CLUSTER)[0].strip().splitlines()
         # of a job that was killed or refused the rule's own log may be empty; beside it may be one of the scheduler
-        written = {log: lines for log in record.log if (lines := list(last_lines(Path(log), LAST_BYTES)))}
+        written = {log: lines for log in record.log if (lines := last_lines(log, LAST_BYTES))}
         ended = [line for lines in written.values() for line in lines if _SCHEDULER.match(line)]
         own = [] if ended and len(written) == 1 else next(iter(written.values()), [])
         for line in [*words, *ended[-LAST_LINES:], *own[-LAST_LINES:]] or self.reason:
@@ -191,21 +155,19 @@ class RunDisplay(logging.Handler):
         if record.log:
             self._print(f"    its log: {', '.join(written) or record.log[0]}", "red")
 
-    def _complain(self, record: Record) -> None:
+    def _error(self, record: Any) -> None:
         message = record.getMessage()
         self.reason = [line for line in message.splitlines() if not _PLACE.search(line)]
         # once jobs run, a job that fails is shown with its own words
-        is_of_job = record.exception == "RuleException" or "At least one job" in message
-        if not (self.total and is_of_job):
+        if not (self.total and (record.exception == "RuleException" or "At least one job" in message)):
             is_short = record.exception in ("WorkflowError", "OSError", "PermissionError")
             self._print("\n".join(self.reason) if is_short else message, "bold red")
 
-    def _say(self, record: Record) -> None:
+    def _message(self, record: Any) -> None:
         message = record.getMessage().strip()
         if message.startswith("Nothing to be done"):
-            self._print("Nothing was to be done: all is there that was asked for, and nothing behind it has changed.")
-            self._close()
-        elif again := _AGAIN.match(message):
+            self.finish("Nothing was to be done: all is there that was asked for, and nothing behind it has changed.")
+        elif again := re.match(r"Trying to restart job (\d+)\.", message):
             self._print(f"Trying again: {self.failed.pop(int(again[1]), 'the job above')}", "yellow")
         elif record.levelno >= logging.WARNING and not message.startswith(CHATTER):
             self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
@@ -216,17 +178,16 @@ class RunDisplay(logging.Handler):
         self.last_line = time.monotonic()
         self.console.print(Text(escaped(text, keep="\n"), style))
 
-    def _picture(self) -> RenderableType:
+    def _picture(self) -> Group:
         """Return the bar, and a line for each running job with what its log said last."""
-        bar = Table.grid(padding=(0, 1))
-        progress = f"{self.done} of {_steps(self.total)}  {clock(time.monotonic() - self.started)}"
+        bar, running = Table.grid(padding=(0, 1)), Table.grid(padding=(0, 1))
+        progress = f"{self.done} of {_steps(self.total)}  {clock(self.started)}"
         bar.add_row(ProgressBar(self.total, self.done, width=min(40, self.console.width // 3)), progress)
-        running = Table.grid(padding=(0, 1))
         for width in (None, None, self.console.width // 2):
             running.add_column(no_wrap=True, overflow="ellipsis", max_width=width)
         for job in list(self.jobs.values()):
-            said = next(last_lines(job.log, 1), "")
-            running.add_row(f"  {job.name}", clock(time.monotonic() - job.started), Text(escaped(said), "dim"))
+            said = "".join(last_lines(job.log, 1))
+            running.add_row(f"  {job.name}", clock(job.started), Text(escaped(said), "dim"))
         return Group(bar, running)
 
 
@@ -258,22 +219,20 @@ def say_interrupted(kind: type[BaseException], error: BaseException, trace: Trac
         sys.__excepthook__(kind, error, trace)
 
 
-def last_lines(log: Path | None, count: int = LAST_LINES) -> Iterator[str]:
-    """Yield the last lines of a job's log, of a traceback only what went wrong."""
-    if log is None or not log.is_file():
-        return
-    with log.open("rb") as stream:
-        stream.seek(max(0, log.stat().st_size - LAST_BYTES))
-        text = stream.read().decode("utf-8", errors="replace")
+def last_lines(log: str, count: int) -> list[str]:
+    """Return the last lines of a job's log, of a traceback only what went wrong."""
+    if not Path(log).is_file():
+        return []
+    text = Path(log).read_bytes()[-LAST_BYTES:].decode("utf-8", errors="replace")
     before, _, trace = text.partition("Traceback (most recent call last):\n")
     lines = re.split(r"[\r\n]+", before) + [line for line in trace.splitlines() if not line.startswith(" ")]
-    yield from [line for line in lines if line.strip()][-count:]
+    return [line for line in lines if line.strip()][-count:]
 
 
 def _steps(count: int) -> str:
     return f"{count} step{'s' * (count != 1)}"
 
 
-def clock(seconds: float) -> str:
-    """Return hours, minutes and seconds: ``0:03:07``."""
-    return str(timedelta(seconds=int(seconds)))
+def clock(started: float) -> str:
+    """Return hours, minutes and seconds since a time: ``0:03:07``."""
+    return str(timedelta(seconds=int(time.monotonic() - started)))

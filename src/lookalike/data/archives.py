@@ -13,7 +13,6 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from gzip import BadGzipFile
 from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ import yaml
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_regular, write_json
 from lookalike.core.progress import progress_lines
-from lookalike.data.path_finder import walk
+from lookalike.data.path_finder import files_below
 
 if TYPE_CHECKING:
     import requests
@@ -34,17 +33,7 @@ _CHUNK = 1 << 20
 _TIMEOUT = 30.0  # seconds without an answer
 _LONGEST_PAUSE = 60.0  # seconds between two attempts
 
-_DAMAGES = (tarfile.TarError, EOFError, BadGzipFile, zlib.error, LZMAError, ValueError, LookupError)
-"""What reading a damaged archive raises."""
-_CAUSES = {
-    "NameResolution": "its host name cannot be resolved (no network?)",
-    "refused": "the host refuses the connection",
-    "unreachable": "the network is unreachable",
-    "timed out": "the host does not answer in time",
-    "IncompleteRead": "the connection ended early",
-    "certificate": "the certificate of the host cannot be verified",
-}
-"""What a network failure means, by a word of the library's nested message."""
+_UNPACKING_FAILS = (tarfile.TarError, OSError, EOFError, zlib.error, LZMAError, ValueError, LookupError)
 
 
 @dataclass(frozen=True)
@@ -184,8 +173,7 @@ def _attempt(archive: Archive, part: Path) -> None:
                 raise _Failure(reason, may_pass=status in (408, 425, 429) or status >= 500)
             _append(archive, part, response, have if status == 206 else 0)
     except (requests.RequestException, HTTPError) as error:  # the latter from the body as sent
-        causes = (cause for sign, cause in _CAUSES.items() if sign in str(error))
-        raise _Failure(next(causes, type(error).__name__), may_pass=True) from error
+        raise _Failure(f"the host does not answer ({type(error).__name__})", may_pass=True) from error
 
 
 def _append(archive: Archive, part: Path, response: requests.Response, start: int) -> None:
@@ -244,7 +232,7 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
         with tarfile.open(file, "r:*") as members:
-            members.extractall(staging, _checked(members, file, archive.max_bytes), filter="data")
+            members.extractall(staging, _bounded(members, file, archive.max_bytes), filter="data")
         n_files, inside = count_files(staging), list(staging.iterdir())
         is_one = len(inside) == 1 and inside[0].is_dir()
         if not archive.flat and not (is_one and inside[0].name == archive.top_folder):
@@ -253,37 +241,28 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
             few = f"{n_files:,} files instead of {max(archive.files, 1):,}"
             raise LookalikeError(f"{file} holds {few}; get a good copy of it")
         os.rename(inside[0] if is_one else staging, target)  # an empty folder there is replaced
-    except tarfile.FilterError as error:
-        raise LookalikeError(f"{file} is not safe to unpack: {error}") from error
-    except _DAMAGES as error:
-        why = str(error).partition(":\n")[0]
-        raise LookalikeError(f"{file} is damaged or no tar archive ({why}); get a good copy of it") from error
-    except OSError as error:
+    except _UNPACKING_FAILS as error:
+        why = getattr(error, "strerror", None) or str(error).partition(":\n")[0]
         raise LookalikeError(
-            f"cannot unpack {file} to {target}: {error.strerror or error}; get a good copy of it, free some space or "
-            "mend the permissions there"
+            f"cannot unpack {file} to {target}: {why}; get a good copy of it, free some space or mend the permissions "
+            "there"
         ) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return target
 
 
-def _checked(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[tarfile.TarInfo]:
-    """Yield the members one by one, each checked before a byte of it is written."""
+def _bounded(members: tarfile.TarFile, file: Path, max_bytes: int) -> Iterator[tarfile.TarInfo]:
+    """Yield the members one by one, as long as they take no more than so many bytes."""
     total = 0
     for member in members:
         total += member.size
         if total > max_bytes:
-            raise LookalikeError(
-                f"{file} would unpack to more than {max_bytes:,} bytes (at {member.name!r}): "
-                "it is not the archive it should be"
-            )
-        if not (member.isreg() or member.isdir()):  # the filter would let some links pass
-            raise LookalikeError(f"{file} is not safe to unpack: {member.name!r} is neither file nor folder")
+            raise LookalikeError(f"{file} would unpack to more than {max_bytes:,} bytes (at {member.name!r})")
         yield member
 
 
 def count_files(folder: Path) -> int:
     """Count files at any depth that are not hidden, through links as the scan does."""
-    files = (os.path.join(inside, name) for inside, _, names in walk(folder) for name in names if name[0] != ".")
-    return sum(map(os.path.isfile, files))
+    paths = (path for path in files_below(folder) if not path.rpartition("/")[2].startswith("."))
+    return sum(os.path.isfile(os.path.join(folder, path)) for path in paths)

@@ -10,24 +10,22 @@ is less by the margin or more.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Doubles, Floats, Longs
+from lookalike.core.arrays import Bytes, Doubles, Floats, Longs
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
-from lookalike.core.images import load_rgb
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import ClassTriplets
 from lookalike.data.rated_triplets import RatedTriplets, contents, pool_table, triplet_table
 from lookalike.data.release_files import Rejections
 from lookalike.data.relevance import RelevanceData
-from lookalike.data.scan import look_at_all, scan_folder
+from lookalike.data.scan import scan_folder
 
 Triplet = tuple[str, int, int, int, str]
 """Text query, query, positive, negative and kind."""
@@ -39,10 +37,10 @@ def make_class_triplets(
     folder: PathLike, settings: ClassTriplets, seed: int = 0, n_threads: int = 1, progress: Progress | None = None
 ) -> RatedTriplets:
     """Make triplets, pools and training relevance of class folders."""
-    root = Path(folder)
-    # two passes over the files, of which each is half of the progress
-    first, second = (progress and partial(_half, progress, half) for half in (0, 1))
-    manifest = scan_folder(root, n_threads=n_threads, progress=first)
+    root, small = Path(folder), dict[str, Floats]()
+    manifest = scan_folder(
+        root, n_threads=n_threads, progress=progress, seen=lambda path, image: small.update({path: _thumbnail(image)})
+    )
     # each content once; a content in two classes is of none
     usable, rejections = manifest[manifest["status"] == "ok"], Rejections()
     in_two = usable.groupby("sha256")["label"].transform("nunique") > 1
@@ -54,7 +52,8 @@ def make_class_triplets(
     if len(members) < 2:
         raise LookalikeError(f"{root} has usable photographs of {len(members)} class: triplets need two or more")
     training, evaluation = _split(members, settings, seed)
-    thumbnails = _thumbnails(root, manifest, usable["image_id"].to_numpy(), n_threads, second)
+    thumbnails = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
+    thumbnails[usable["image_id"]] = [small[path] for path in usable["path"]]
     distances = {label: _distances(thumbnails[images]) for label, images in training.items()}
     pairs = np.concatenate([np.empty(0), *(table[np.triu_indices(len(table), 1)] for table in distances.values())])
     scale = float(np.median(pairs)) if len(pairs) else 0.0
@@ -85,10 +84,6 @@ def make_class_triplets(
     return RatedTriplets(root, manifest.astype({"part": "str"}), *tables, graded)
 
 
-def _half(progress: Progress, half: int, done: int, total: int) -> None:
-    progress(half * total + done, 2 * total)
-
-
 def _split(members: dict[str, Longs], settings: ClassTriplets, seed: int) -> tuple[dict[str, Longs], dict[str, Longs]]:
     """Return image ids of each class for training (held-out classes have none) and for evaluation, sorted."""
     if settings.held_out >= len(members):
@@ -105,19 +100,10 @@ def _split(members: dict[str, Longs], settings: ClassTriplets, seed: int) -> tup
     return training, evaluation
 
 
-def _thumbnails(
-    root: Path, manifest: pd.DataFrame, images: Longs, n_threads: int, progress: Progress | None
-) -> Doubles:
-    """Return Lab thumbnails, float64 (rows of the manifest, 3 * SIDE * SIDE); rows of other images are NaN."""
-
-    def thumbnail(path: str) -> Floats:
-        small = cv2.resize(load_rgb(root / path), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
-        # of floats: L 0..100, a and b as defined
-        return np.ravel(cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)).astype(np.float32)
-
-    table = np.full((len(manifest), 3 * SIDE * SIDE), np.nan)
-    table[images] = look_at_all(thumbnail, list(manifest["path"].iloc[images]), n_threads, progress)
-    return table
+def _thumbnail(image: Bytes) -> Floats:
+    """Return a Lab thumbnail, L 0..100 and a and b as defined, of shape (3 * SIDE * SIDE,)."""
+    small = cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+    return np.ravel(cv2.cvtColor(small.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)).astype(np.float32)
 
 
 def _distances(thumbnails: Doubles) -> Doubles:

@@ -16,9 +16,8 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -36,8 +35,7 @@ OXFORD_LANDMARKS = tuple(_OXFORD.split())
 """The landmarks of the Oxford Buildings (Philbin et al., CVPR 2007, section 2, and the published files' names)."""
 _PREFIX = "oxc1_"  # begins every image's name in the published query files, and in no other file
 _QUERY = f"{_PREFIX}<image> x1 y1 x2 y2"
-_FILE_NAME = re.compile(r"(?P<landmark>.+)_(?P<number>[0-9]+)_(?P<kind>query|good|ok|junk)\.txt")
-_ALLOWED = re.compile(r"[A-Za-z0-9._-]+")
+_FILE_NAME = re.compile(r"(?P<landmark>[A-Za-z0-9._-]+)_(?P<number>[0-9]+)_(?P<kind>query|good|ok|junk)\.txt")
 _USABLE = ("ok", "clutter")  # of the manifest's statuses
 _FORMAT = "<landmark>_<n>_query.txt, _good.txt, _ok.txt or _junk.txt"
 _BOX = ("x_min", "y_min", "x_max", "y_max")
@@ -63,17 +61,6 @@ class GroundTruth(NamedTuple):
     relevance: dict[str, dict[str, str]]  # for each query's name, the list (one of `LISTS`) that each image is in
 
 
-class _Line(NamedTuple):
-    """Where a line stands, for whoever has to mend it."""
-
-    file: Path
-    number: int
-    text: str
-
-    def refuse(self, why: str) -> NoReturn:
-        raise LookalikeError(f"{self.file}, line {self.number}: {why}")
-
-
 class _Image(NamedTuple):
     """What ground truth needs of a row of a manifest."""
 
@@ -85,8 +72,8 @@ class _Image(NamedTuple):
     reason: str
 
 
-_Listed = dict[str, tuple[str, _Line]]
-"""The list that each image of a query is in, and where that stands."""
+Listed = dict[str, tuple[str, str]]
+"""The list that each image of a query is in, and the file and line where that stands."""
 
 
 def read_lists(folder: PathLike) -> GroundTruth:
@@ -102,9 +89,9 @@ def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.Data
     for row in map(_Image._make, manifest[list(_Image._fields)].itertuples(index=False)):
         images.setdefault(PurePosixPath(row.path).stem, []).append(row)
     queries, relevance = [], []
-    for query, line, listed in _read_folder(Path(folder)):
-        image = _find(images, query.image, line)
-        _check_query(query, line, image, listed)
+    for query, place, listed in _read_folder(Path(folder)):
+        image = _find(images, query.image, place)
+        _check_query(query, place, image, listed)
         queries.append((query.name, query.landmark, image.image_id, *query[4:]))
         # junk is taken out before ranks are counted: without it, nothing changes
         found = {name: _find(images, name, where, kind == "junk") for name, (kind, where) in listed.items()}
@@ -220,123 +207,76 @@ def landmarks_with(folder: PathLike, n_positives: int) -> list[str]:
     return sorted(landmark for landmark, count in counts.items() if count > n_positives)
 
 
-def _read_folder(folder: Path) -> list[tuple[Query, _Line, _Listed]]:
-    """Read every query of a folder, sorted by landmark and number, with its line and its lists."""
-    return sorted((_read_query(folder, name) for name in _query_names(folder)), key=lambda found: found[0][1:3])
-
-
-def _query_names(folder: Path) -> list[str]:
-    """Name of each query, after checking that every text file in the folder belongs to one."""
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".txt") and not name.startswith("."))
-    except OSError as error:
-        raise LookalikeError(
-            f"cannot list the ground truth {folder}: {error.strerror}; give the folder that holds {_FORMAT}"
-        ) from error
+def _read_folder(folder: Path) -> list[tuple[Query, str, Listed]]:
+    """Read every query of a folder, sorted by landmark and number, with the place of its line and its lists."""
+    if not folder.is_dir():
+        raise LookalikeError(f"there is no folder {folder}: give the folder that holds {_FORMAT}")
+    names = sorted(file.name for file in folder.glob("*.txt") if not file.name.startswith("."))
     if not names:
         raise LookalikeError(f"{folder} holds no ground truth: put its files there ({_FORMAT})")
-    first_file: dict[str, str] = {}
     for name in names:
         if not _FILE_NAME.fullmatch(name):
-            raise LookalikeError(f"{folder / name}: a ground-truth file is called {_FORMAT}; rename or remove it")
-        if not _ALLOWED.fullmatch(name):
             raise LookalikeError(
-                f"{folder / name}: a landmark's name becomes part of a path, so it has only letters without accents, "
-                "digits, '.', '_' and '-': rename the files of that landmark"
+                f"{folder / name}: a ground-truth file is called {_FORMAT}, and a landmark by letters without accents, "
+                "digits, '.', '_' and '-': rename or remove it"
             )
-        first_file.setdefault(name.rpartition("_")[0], name)
-    for query, name in first_file.items():
-        for lacking in (f"{query}_{kind}.txt" for kind in ("query", *LISTS)):
-            if lacking not in names:
-                raise LookalikeError(
-                    f"{folder} has {name} but no {lacking}: "
-                    "add it (a list may be empty), or remove the other files of that query"
-                )
-    return list(first_file)
+    queries = [_read_query(folder, query) for query in {name.rpartition("_")[0] for name in names}]
+    return sorted(queries, key=lambda found: found[0][1:3])
 
 
-def _read_query(folder: Path, name: str) -> tuple[Query, _Line, _Listed]:
-    """Read a query's file, one line of an image's name and four numbers, and its lists."""
-    file = folder / f"{name}_query.txt"
-    lines = _lines(file)
-    if len(lines) != 1:
-        where = lines[1] if lines else _Line(file, 1, "")
-        where.refuse(f"a query is one line, {_QUERY}, and the file has {len(lines)}: mend it")
-    image, *numbers = lines[0].text.split()
-    if len(numbers) != 4:
-        mend = "mend the line"
-        if len(numbers) > 4:
-            mend = "names hold no blanks: rename the image if its name has one, else take out what is too much"
-        lines[0].refuse(f"{1 + len(numbers)} fields instead of 5 ({_QUERY}): {mend}")
-    box = [_coordinate(text, lines[0]) for text in numbers]
-    if box[0] >= box[2] or box[1] >= box[3]:
-        lines[0].refuse(
-            f"the rectangle {' '.join(numbers)} is empty: x1 must be less than x2, and y1 less than y2; mend it"
-        )
+def _read_query(folder: Path, name: str) -> tuple[Query, str, Listed]:
+    """Read a query's file, one line of an image's name and four numbers, and the list that names each image."""
+    lines = _lines(folder / f"{name}_query.txt")
+    place = lines[0][0] if lines else str(folder / f"{name}_query.txt")
+    try:
+        ((_, text),) = lines
+        image, *numbers = text.split()
+        x_min, y_min, x_max, y_max = map(float, numbers)
+        if not (-math.inf < x_min < x_max < math.inf and -math.inf < y_min < y_max < math.inf):
+            raise ValueError(numbers)
+    except ValueError as error:
+        rules = "x1 less than x2 and y1 less than y2 in pixels, and a name without blanks"
+        raise LookalikeError(f"{place}: a query is one line, {_QUERY}, with {rules}: mend the file") from error
+    listed: Listed = {}
+    for kind in LISTS:
+        for where, own in _lines(folder / f"{name}_{kind}.txt"):
+            other, there = listed.setdefault(own, (kind, where))
+            if other != kind:
+                raise LookalikeError(f"{where}: {own} is in {there} too: remove one of the two lines")
     landmark, _, number = name.rpartition("_")
-    query = Query(name, landmark, int(number), image.removeprefix(_PREFIX), *box)
-    return query, lines[0], _read_query_lists(folder, name)
+    query = Query(name, landmark, int(number), image.removeprefix(_PREFIX), x_min, y_min, x_max, y_max)
+    return query, place, listed
 
 
-def _read_query_lists(folder: Path, query: str) -> _Listed:
-    """Say for each image which list of a query names it."""
-    listed: _Listed = {}
-    lines = [(kind, line) for kind in LISTS for line in _lines(folder / f"{query}_{kind}.txt")]
-    for kind, line in lines:
-        n_fields = len(line.text.split())
-        if n_fields > 1:
-            why = f"{n_fields} fields instead of one image's name: names hold no blanks: rename the image"
-            line.refuse(f"{why} if its name has one, else give each name a line of its own")
-        other, where = listed.setdefault(line.text, (kind, line))
-        if other != kind:
-            there = f"{line.text} is in {where.file.name} too (line {where.number})"
-            line.refuse(f"{there}: an image can be only one of {', '.join(LISTS)}; remove one of the two lines")
-    return listed
+def _lines(file: Path) -> list[tuple[str, str]]:
+    """Return the places and texts of the lines of a file that hold anything."""
+    with reading(file, "file of ground truth", "add it (a list may be empty), or remove the other files of that query"):
+        text = file.read_text(encoding="utf-8-sig", errors="backslashreplace")
+    lines = enumerate(map(str.strip, text.split("\n")), start=1)
+    return [(f"{file}, line {number}", line) for number, line in lines if line]
 
 
-def _lines(file: Path) -> list[_Line]:
-    """Return lines of a text file that hold anything, each with its number from 1."""
-    with reading(file, "file of ground truth", largest=100 << 20):
-        content = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    lines = []
-    for number, raw in enumerate(content.splitlines(), start=1):
-        try:
-            lines.append(_Line(file, number, raw.decode("utf-8").strip()))
-        except UnicodeDecodeError:
-            _Line(file, number, "").refuse("it is not UTF-8: save the file as UTF-8 text")
-    return [line for line in lines if line.text]
-
-
-def _coordinate(text: str, line: _Line) -> float:
-    with suppress(ValueError):
-        if math.isfinite(value := float(text)):
-            return value
-    line.refuse(f"{text!r} is not a number: a query is {_QUERY}, in pixels; mend the line")
-
-
-def _find(images: Mapping[str, list[_Image]], name: str, line: _Line, may_be_unusable: bool = False) -> _Image:
+def _find(images: Mapping[str, list[_Image]], name: str, place: str, may_be_unusable: bool = False) -> _Image:
     """Return the one row of the manifest that ground truth means by a name; a note beside an image is not meant."""
     rows = images.get(name, [])
     named = [row for row in rows if row.status != "not_an_image"] or rows
-    if not named:
-        line.refuse(f"there is no image {name}: add it to the data set's folder, or remove it from the ground truth")
-    if len(named) > 1:
-        line.refuse(f"{named[0].path} and {named[1].path} are both called {name} in ground truth: rename one of them")
-    image = named[0]
-    if image.status not in _USABLE and not may_be_unusable:
-        why = f"{image.path} cannot be used, {image.status} ({image.reason})"
-        line.refuse(f"{why}: replace the image, or remove it from the ground truth")
-    return image
+    if len(named) != 1:
+        what = f"several images are called {name}: rename all but one" if named else f"there is no image {name}: add it"
+        raise LookalikeError(f"{place}: {what}, or remove it from the ground truth")
+    if named[0].status not in _USABLE and not may_be_unusable:
+        why = f"{named[0].path} cannot be used, {named[0].status} ({named[0].reason})"
+        raise LookalikeError(f"{place}: {why}: replace the image, or remove it from the ground truth")
+    return named[0]
 
 
-def _check_query(query: Query, line: _Line, image: _Image, listed: _Listed) -> None:
+def _check_query(query: Query, place: str, image: _Image, listed: Listed) -> None:
     """Refuse a rectangle that no descriptor can lie in, and a query that does not find itself."""
     if query.x_max <= 0 or query.y_max <= 0 or query.x_min >= image.width or query.y_min >= image.height:
         size = f"{image.width} x {image.height} pixels"
-        line.refuse(f"the rectangle lies beyond {image.path}, which has {size}: mend the line")
-    kind, _ = listed.get(query.image, ("", line))
+        raise LookalikeError(f"{place}: the rectangle lies beyond {image.path}, which has {size}: mend the line")
+    kind, _ = listed.get(query.image, ("", ""))
     if kind not in ("good", "ok"):  # its image stays in the ranking
-        line.refuse(
-            f"the query's own image {query.image} is {kind or 'in none of its lists'}, and would be a mistake in every "
-            f"ranking: add it to {query.name}_good.txt or {query.name}_ok.txt{', and to no other' if kind else ''}"
+        raise LookalikeError(
+            f"{place}: the query's own image {query.image} is {kind or 'in none of its lists'}, and would be a mistake "
+            f"in every ranking: put it into {query.name}_good.txt or {query.name}_ok.txt"
         )

@@ -9,15 +9,14 @@ import hashlib
 import os
 import shutil
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike
+from lookalike.core.files import PathLike, stamp_of
 from lookalike.data.archives import Archive, count_files, fetch_archive, is_reachable, load_archives, unpack_archive
 from lookalike.data.ground_truth import landmarks_of, painted_truth
 from lookalike.data.path_finder import walk
@@ -33,14 +32,8 @@ _OWN = {
 """What a user puts in place, by the kind of the data set."""
 
 
-class Data(TypedDict, total=False):
-    """What the settings say of where a data set is."""
-
-    kind: str
-    path: str
-    ground_truth: str
-    fetch: bool
-    classes: list[str] | None
+Data = Mapping[str, Any]
+"""What the settings say of a data set, as plain values."""
 
 
 def locate(
@@ -63,11 +56,9 @@ def obtain(
     data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
 ) -> dict[str, str | dict[str, str]]:
     """Return where the parts of a data set are, and what was unpacked just now; what is missing is fetched."""
-    if data["kind"] == "folder":
-        return {"root": data["path"]}
-    if data["kind"] == "landmarks":
+    if data["kind"] in _OWN:
         if missing := _what_is_missing(data):
-            raise LookalikeError(f"the landmarks' data is not in place: {missing}")
+            raise LookalikeError(f"the data set is not in place: {missing}")
         places = {"root": data["path"], "ground_truth": data.get("ground_truth")}
         return {what: Path(place).as_posix() for what, place in places.items() if place}
     parts = _parts(data, archives, wants_words)
@@ -166,57 +157,41 @@ def _what_root_lacks(
         return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
     if class_counts is None:
         return ""
-    table = pd.read_csv(class_counts)
-    if unknown := sorted({*(classes or ())} - {*table["folder"]}):
+    images = pd.read_csv(class_counts, index_col="folder")["images"]
+    if unknown := sorted({*(classes or ())} - {*images.index}):
         return f"{archive.name} has no class folder {unknown[0]}: name one of those in {class_counts}"
+    found = pd.Series({name: count_files(root / name) for name in classes or images.index})
     if classes:
-        absent = [name for name in classes if not count_files(root / name)]
-        return f"{root} holds no image of {', '.join(absent)}: {instead}" if absent else ""
-    table["found"] = [count_files(root / name) for name in table["folder"]]
-    n_folders, n_images = (table["found"] > 0).sum(), table[["found", "images"]].min(axis=1).sum()
-    for first in table[table["found"] < table["images"]].itertuples():
+        absent = ", ".join(found.index[found == 0])
+        return f"{root} holds no image of {absent}: {instead}" if absent else ""
+    for first in images.index[found < images][:1]:
         return (
-            f"{root} holds {n_folders:,} of {archive.name}'s {len(table):,} class folders and {n_images:,} of its "
-            f"{table['images'].sum():,} images (the first that lacks some is {first.folder}, {first.found:,} of "
-            f"{first.images:,}): {instead}, or name the classes that are there under `classes` of the data set "
-            "(examples/caltech256-subset.yaml)"
+            f"{root} holds {(found > 0).sum():,} of {archive.name}'s {len(images):,} class folders and "
+            f"{found.clip(upper=images).sum():,} of its {images.sum():,} images (the first that lacks some is {first}, "
+            f"{found[first]:,} of {images[first]:,}): {instead}, or name the classes that are there under `classes` of "
+            "the data set (examples/caltech256-subset.yaml)"
         )
     return ""
 
 
-def remove_other_paintings(folder: PathLike) -> list[str]:
-    """Delete what other settings and killed runs left beside ``.../images/<fingerprint>``, and name it."""
+def remove_other_paintings(folder: PathLike) -> None:
+    """Delete what other settings and killed runs left beside ``.../images/<fingerprint>``, and its ground truth."""
     kept = Path(os.path.abspath(folder))
     if kept.parent.name != "images" or not kept.is_dir():
-        raise LookalikeError(
-            f"{folder} is not a folder of painted images (.../images/<fingerprint>): nothing beside it was deleted; "
-            "paint the images again"
-        )
-    truth = painted_truth(kept).parent
-    parents = [kept.parent] if truth.is_symlink() else [kept.parent, truth]
-    others = [other for parent in parents for other in sorted(parent.glob("*")) if other.name != kept.name]
-    others = [other for other in others if other.is_dir() and not other.is_symlink()]
-    for other in others:
-        try:
-            shutil.rmtree(other)
-        except OSError as error:
-            raise LookalikeError(
-                f"cannot delete {other}: {error.strerror or error}; it was made with other settings: delete it by hand"
-            ) from error
-    return [other.name if other.parent == kept.parent else f"{truth.name}/{other.name}" for other in others]
+        raise LookalikeError(f"{folder} is not a folder of painted images: nothing beside it was deleted; paint again")
+    for other in (*kept.parent.glob("*"), *painted_truth(kept).parent.glob("*")):
+        if other.name != kept.name and other.is_dir() and not other.is_symlink():
+            shutil.rmtree(other, ignore_errors=True)
 
 
 def listing_fingerprint(root: PathLike) -> str:
     """Hash names, sizes and times below a folder, "" if none: a user's own is scanned again once an image changes."""
     lines = []
-    for folder, subfolders, files in walk(Path(root)):
+    for folder, subfolders, names in walk(Path(root)):
         inside = os.path.relpath(folder, root)
         lines += [f"{inside}/{name}/" for name in subfolders]
-        for name in files:
-            size_and_time = "-"  # of a file that is gone, or a dangling link
-            with suppress(OSError):
-                facts = os.stat(os.path.join(folder, name))
-                size_and_time = f"{facts.st_size}\t{facts.st_mtime_ns}"
-            lines.append(f"{inside}/{name}\t{size_and_time}")
+        for name in names:
+            facts = stamp_of(os.path.join(folder, name))[:2]  # none of a file that is gone, or a dangling link
+            lines.append("\t".join([f"{inside}/{name}", *map(str, facts or "-")]))
     listing = "\n".join(sorted(lines)).encode("utf-8", "surrogateescape")
     return hashlib.sha256(listing).hexdigest()[:16] if lines else ""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Bytes, Doubles, Floats
+from lookalike.core.arrays import Bytes, Doubles
 from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
-from lookalike.data import painter
-from lookalike.data.painter import CIRCLE, OBJECTS, Lens, Light, Material, Pose, Recipe, require
+from lookalike.core.settings.data_sets import SyntheticTriplets
+from lookalike.data.scene import CIRCLE, OBJECTS, Material, Pose, Recipe, Scene
 from lookalike.data.textures import Random, hued, look, tile, turned
 
 Image = tuple[int, int]  # category and number of an evaluation image
@@ -44,27 +44,21 @@ _TRIES = 50  # draws of a triplet before its place is left empty
 _LEAST_RELEVANCE = 0.001  # pairs of training images that are less relevant are not listed
 
 
-@dataclass(frozen=True)
-class PaintedTriplets(Recipe):
-    """A set of synthetic rated triplets: categories differ in shape and texture, images of one in their looks."""
+class PaintedTriplets(SyntheticTriplets, Recipe):
+    """Synthetic rated triplets: categories, fewer of which are the first of more, differ in shape and texture, images
+    of one in their looks.
+    """
 
-    categories: int = 20  # fewer are the first ones of more
-    held_out: int = 4  # the last so many are rated, and never trained on
-    images_per_category: int = 60  # to be trained on
-    evaluation_images_per_category: int = 40  # that triplets are drawn from
-    triplets: int = 2000  # rated ones, spread evenly over the categories
-    noise_images: float = 0.25  # share of images of other categories in the pool of a text query
-    size: int = 96  # side of an image in pixels
-
-    version = 3
-
-    def __post_init__(self) -> None:
-        most, others = len(OBJECTS) * len(_TEXTURES), (self.categories - 1) * self.evaluation_images_per_category
-        require(self.categories <= most, "categories", self.categories, f"of {most} or less")
-        least = f"of {self.categories - 2} or less: two are trained on"
-        require(self.held_out <= self.categories - 2, "held_out", self.held_out, least)
-        require(self.triplets >= self.categories, "triplets", self.triplets, "of one a category or more")
-        require(self.n_noise <= others, "noise_images", self.noise_images, f"that asks for at most {others} images")
+    version = 4
+    extremes: ClassVar = {
+        "askew": (0.25, 1.0),  # share of the greatest shift and turn of the object
+        "clutter": (0.0, 0.8),  # chance of each stain and speck
+        "light": (0.02, 0.08),  # as the next four in `Scene.photograph`
+        "cast": (0.0, 0.0),
+        "falloff": (0.04, 0.17),
+        "blur": (0.2, 0.8),
+        "noise": (1.5, 10.0),
+    }
 
     @property
     def n_noise(self) -> int:
@@ -142,73 +136,66 @@ def relevance_of(looks: Doubles, others: Doubles) -> Doubles:
     return np.asarray(np.exp(-(difference**2) @ _WEIGHTS))
 
 
-class TripletScene:
+class TripletScene(Scene):
     """One image: an object of a textured and some plain parts, a little ball beside it, and chance around them."""
 
-    def __init__(self, spec: PaintedTriplets, looks: Mapping[str, float], rng: Random) -> None:
-        self.seed, self.size, self.looks, self.rng = spec.seed, spec.size, looks, rng
-        self.difficulty, self.amount = spec.difficulty, 0.25 + 0.75 * spec.difficulty
-        self.light = Light(rng.uniform(0, np.pi), 0.6 + rng.uniform(0.2, 0.7) * self.amount)
-
-    def _spread(self, scale: float) -> float:
-        return float(self.rng.uniform(-scale, scale)) * self.amount
+    def __init__(self, recipe: PaintedTriplets, looks: Mapping[str, float], rng: Random) -> None:
+        super().__init__(recipe, (recipe.size, recipe.size), rng)
+        self.looks = looks
 
     def paint(self, shape: str, texture: str) -> Bytes:
         """Paint the backdrop, then what lies before it, then take the photograph."""
-        canvas, looks = self._backdrop(), self.looks
-        middle = self.size * np.array([0.5 + self._spread(0.22), 0.5 + self._spread(0.16)])
-        half, mirrored = (0.20 + 0.19 * looks["size"]) * self.size, float(self.rng.choice((-1, 1)))
-        pose = Pose(middle[0], middle[1], half, self._spread(0.25), mirrored)
-        painter.paint_thing(canvas, shape, pose, self._materials(texture), self.light)
+        self._paint_backdrop()
+        looks, askew = self.looks, self.rng.uniform(-1, 1, size=3) * self.knobs["askew"]
+        middle = self.height * (0.5 + askew[:2] * (0.22, 0.16))
+        half, mirrored = (0.20 + 0.19 * looks["size"]) * self.height, float(self.rng.choice((-1, 1)))
+        self.paint_thing(shape, Pose(middle[0], middle[1], half, 0.25 * askew[2], mirrored), self._materials(texture))
         turn = 2 * np.pi * looks["companion"]
-        ball = np.clip(middle / self.size + 0.41 * np.array([np.cos(turn), np.sin(turn)]), 0.066, 0.934)
-        painter.lay_polygon(canvas, self.size * (ball + 0.066 * CIRCLE), hued(20, 2, 0)[0])
-        painter.lay_polygon(canvas, self.size * (ball + 0.053 * CIRCLE), hued(95, 4, 0.25)[0])
-        exposure, falloff = 1 + self._spread(0.25), self.rng.uniform(0.05, 0.17) * self.amount
-        blur, noise = self.rng.uniform(0, 0.8) * self.amount * self.size / 96, self.rng.uniform(2, 10) * self.amount
-        return painter.expose(canvas, Lens(exposure, 1.0, falloff, self.light.azimuth, blur, noise), self.rng)
+        ball = np.clip(middle / self.height + 0.41 * np.array([np.cos(turn), np.sin(turn)]), 0.066, 0.934)
+        self.paint_polygon(self.height * (ball + 0.066 * CIRCLE), hued(20, 2, 0)[0])
+        self.paint_polygon(self.height * (ball + 0.053 * CIRCLE), hued(95, 4, 0.25)[0])
+        return self.photograph()
 
     def _materials(self, texture: str) -> list[Material]:
         """Return a texture in tones of the object's hue, and two plain tones of it."""
         looks, hue = self.looks, self.looks["object_hue"]
         tones = 58 + (22 + 46 * looks["contrast"]) * np.linspace(-0.5, 0.5, 256)
-        zoom = 2.4 ** looks["frequency"] * 96 / self.size
+        zoom = 2.4 ** looks["frequency"] * 96 / self.height
         onto = turned(1.3 * (looks["orientation"] - 0.5), zoom, self.rng.random(2))
         plain = (np.repeat(hued(light, chroma, hue), 256, axis=0) for light, chroma in ((42, 34), (82, 20)))
         return [Material(tile(self.seed, texture, 0), colours, onto) for colours in (hued(tones, 42, hue), *plain)]
 
-    def _backdrop(self) -> Floats:
+    def _paint_backdrop(self) -> None:
         """Paint a backdrop of one hue, lighter above or below, with faint clouds, stains and specks of clutter."""
-        looks, size = self.looks, self.size
+        looks, size = self.looks, self.height
         soft = look(tile(self.seed, "cloud", 0), (size, size), turned(0, 1.5 * 96 / size, self.rng.random(2)))
         slope = 44 * (looks["gradient"] - 0.5) * np.linspace(1, -1, size)[:, None]
         light = np.clip(28 + 58 * looks["background_light"] + slope + (soft - 127.5) / 26, 3, 99)
-        canvas = hued(light.ravel(), 24, looks["background_hue"]).reshape(size, size, 3)
+        self.canvas = hued(light.ravel(), 24, looks["background_hue"]).reshape(size, size, 3)
         for most, least, largest, opacity in ((6, 0.12, 0.34, 0.75), (14, 0.01, 0.045, 1.0)):
-            for _ in range(self.rng.binomial(most, 0.8 * self.difficulty)):
+            for _ in range(self.rng.binomial(most, self.knobs["clutter"])):
                 angle, radius = self.rng.uniform(0, np.pi), size * self.rng.uniform(least, largest)
                 turn = turned(angle, radius, (0, 0))[:2, :2]
                 corners = CIRCLE * (1, 0.6) @ turn + size * self.rng.random(2)
                 colour = hued(self.rng.uniform(35, 85), 28, self.rng.random())[0]
-                painter.lay_polygon(canvas, corners, colour, opacity)
-        return canvas
+                self.paint_polygon(corners, colour, opacity)
 
 
-def pool_of(spec: PaintedTriplets, category: int) -> list[Image]:
+def pool_of(recipe: PaintedTriplets, category: int) -> list[Image]:
     """Return images that a text query finds: all of its own, and some of others."""
-    numbers = range(spec.evaluation_images_per_category)
-    others = [(other, number) for other in range(spec.categories) if other != category for number in numbers]
-    drawn = generator(spec.seed, "search noise", category).permutation(len(others))[: spec.n_noise]
+    numbers = range(recipe.evaluation_images_per_category)
+    others = [(other, number) for other in range(recipe.categories) if other != category for number in numbers]
+    drawn = generator(recipe.seed, "search noise", category).permutation(len(others))[: recipe.n_noise]
     return [(category, number) for number in numbers] + [others[place] for place in sorted(drawn)]
 
 
-def rated_triplets(spec: PaintedTriplets) -> Iterator[tuple[Image, Image, Image]]:
+def rated_triplets(recipe: PaintedTriplets) -> Iterator[tuple[Image, Image, Image]]:
     """Yield query, positive and negative, rated as section 6.2 has it; a category may miss some of its share."""
-    for category in range(spec.categories):
-        looks = spec.all_looks("evaluation", category)
-        noise = pool_of(spec, category)[len(looks) :]
-        for place in range(category, spec.triplets, spec.categories):
-            triplet = _rated(category, looks, noise, generator(spec.seed, "triplet", place))
+    for category in range(recipe.categories):
+        looks = recipe.all_looks("evaluation", category)
+        noise = pool_of(recipe, category)[len(looks) :]
+        for place in range(category, recipe.triplets, recipe.categories):
+            triplet = _rated(category, looks, noise, generator(recipe.seed, "triplet", place))
             if triplet is not None:
                 yield triplet
 
@@ -231,11 +218,11 @@ def _rated(category: int, looks: Doubles, noise: list[Image], rng: Random) -> tu
     return None
 
 
-def relevance_table(spec: PaintedTriplets) -> pd.DataFrame:
+def relevance_table(recipe: PaintedTriplets) -> pd.DataFrame:
     """Return pairs of training images of one category (``image1``, ``image2``: paths there) and ``relevance``."""
     tables = []
-    for category, name in enumerate(spec.names()):
-        looks = spec.all_looks("training", category)
+    for category, name in enumerate(recipe.names()):
+        looks = recipe.all_looks("training", category)
         first, second = np.triu_indices(len(looks), k=1)
         relevance = relevance_of(looks[first], looks[second])
         pairs = [[f"{name}/{number + 1:04d}.jpg" for number in numbers] for numbers in (first, second)]

@@ -53,6 +53,15 @@ def walk(root: Path, onerror: Callable[[OSError], object] | None = None) -> Iter
         yield folder, subfolders, names
 
 
+def files_below(root: Path) -> list[str]:
+    """List the files below a folder as `walk` finds them, with forward slashes; what cannot be listed is none."""
+    found: list[str] = []
+    for folder, _, names in walk(root):
+        inside = os.path.relpath(folder, root)
+        found += names if inside == os.curdir else [f"{inside}/{name}" for name in names]
+    return found
+
+
 def _identity(folder: str) -> set[tuple[int, int]]:
     """Return device and inode of a folder, which every way to it has in common; none of one out of reach."""
     with suppress(OSError):
@@ -71,7 +80,7 @@ def locate(
     """
     found, lost = {}, []
     # all files are listed for the first that is not there
-    finder = cache(lambda: PathFinder(_files_below(root), root.resolve().name))
+    finder = cache(lambda: PathFinder(_named_files(root), root.resolve().name))
     for text in dict.fromkeys(texts):
         try:
             path = _as_written(root, text) or finder().named(text)
@@ -150,11 +159,9 @@ def _as_written(root: Path, text: str) -> str | None:
     return None
 
 
-def _files_below(root: Path) -> list[str]:
-    """List the files below a folder, through links too; what cannot be listed or be named in a table is none."""
-    files = (Path(folder, name) for folder, _, names in walk(root) for name in names)
-    paths = (file.relative_to(root).as_posix() for file in files)
-    return sorted(path for path in paths if escaped_path(path) == path)
+def _named_files(root: Path) -> list[str]:
+    """List the files below a folder that can be named in a table."""
+    return sorted(path for path in files_below(root) if escaped_path(path) == path)
 
 
 def _tails(parts: Sequence[str]) -> list[str]:

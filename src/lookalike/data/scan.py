@@ -6,12 +6,9 @@ image is decoded whole here, so that a file that is cut short is found now and n
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import stat
 import warnings
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
@@ -20,8 +17,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from lookalike.core.errors import LookalikeError, command_line, existing
-from lookalike.core.files import PathLike, check_folder
+from lookalike.core.arrays import Bytes
+from lookalike.core.errors import LookalikeError, existing
+from lookalike.core.files import PathLike, check_folder, sha256_of
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path, is_hidden, is_made_by_system, walk
@@ -75,10 +73,11 @@ def scan_folder(
     classes: Sequence[str] = (),
     n_threads: int = 1,
     progress: Progress | None = None,
+    seen: Callable[[str, Bytes], None] | None = None,
 ) -> pd.DataFrame:
     """Make the manifest of a folder that holds one folder per class; images of `clutter_labels` serve the codebook.
 
-    Given `classes`, names of folders, no other folder is read.
+    Given `classes`, names of folders, no other folder is read. `seen` is called with path and pixels of every image.
     """
     root = Path(root)
     folders, paths = _class_folders(root), list_files(root)
@@ -86,7 +85,7 @@ def scan_folder(
         raise LookalikeError(f"{root} has no class folder {absent[0]}; {existing(absent[0], folders)}")
     if classes:
         folders, paths = list(classes), [path for path in paths if path.partition("/")[0] in classes]
-    files = look_at_all(partial(_look_at, root), paths, n_threads, progress)
+    files = look_at_all(partial(_look_at, root, seen=seen), paths, n_threads, progress)
     for file in files:
         file.label, _, inside = file.path.partition("/")
         if not inside:
@@ -145,46 +144,29 @@ def image_paths(manifest: pd.DataFrame, folder: PathLike) -> list[Path | None]:
 def _class_folders(root: Path) -> list[str]:
     """Return names of the class folders, after the checks that catch a wrong path."""
     check_folder(root, "give the folder that holds one folder of images per class")
-    entries = list(root.iterdir())
-    if not entries:
-        raise LookalikeError(f"{root} is empty: put one folder of images per class into it")
-    visible = _folders(root)
-    if not visible:
-        others = sorted(entry.name for entry in entries if entry.is_dir())
-        why = "hidden, a loop of links or made by a system"
-        besides = f" besides {others[0]}, which is passed over ({why})" if others else ""
-        raise LookalikeError(f"{root} holds no class folders{besides}: sort its images into one folder per class")
-    inner = _unwrapped(root)
+    folders = _folders(root)
+    if not folders:
+        raise LookalikeError(f"{root} holds no class folders: sort its images into one folder per class")
+    inner = root  # as long as a folder holds a single one, and this holds folders and no images of its own
+    while len(inside := _folders(inner)) == 1 and _folders(inside[0]) and not _has_image(inside[0]):
+        inner = inside[0]
     refuse_parts(inner)
-    if inner != root and len(_folders(inner)) > 1:
-        raise LookalikeError(f"{root} holds only {visible[0].name}, which holds folders: give {inner} instead")
-    return [folder.name for folder in visible]
+    if inner != root and len(inside) > 1:
+        raise LookalikeError(f"{root} holds only {folders[0].name}, which holds folders: give {inner} instead")
+    return [folder.name for folder in folders]
 
 
 def refuse_parts(root: Path) -> None:
     """Refuse the folders of a split, such as train and val, for classes where they hold class folders."""
-    parts = [folder for folder in _folders(root) if _PART.fullmatch(folder.name)]
-    with_classes = [_unwrapped(part) for part in parts if _folders(part) and not _has_image(part)]
-    # classes may be called freight train and steam train: parts are of several kinds, or hold the same classes
-    kinds = {match[2].casefold() for part in parts if (match := _PART.fullmatch(part.name))}
-    classes = Counter(folder.name for part in with_classes for folder in _folders(part))
-    if with_classes and (len(kinds) > 1 or max(classes.values(), default=0) > 1):
-        first, *others = sorted(with_classes, key=lambda part: "train" not in part.name.casefold())
-        commands = [command_line(["lookalike", "fit", str(first)])]
-        commands += [
-            command_line(["lookalike", "evaluate", f"{first.name}.lookalike", str(part)]) for part in others[:1]
-        ]
+    parts = {folder: match for folder in _folders(root) if (match := _PART.fullmatch(folder.name))}
+    with_classes = [part for part in parts if _folders(part) and not _has_image(part)]
+    # classes may be called freight train and steam train: parts are of several kinds
+    if with_classes and len({match[2].casefold() for match in parts.values()}) > 1:
+        first = min(with_classes, key=lambda part: "train" not in part.name.casefold())
+        names = ", ".join(part.name for part in parts)
         raise LookalikeError(
-            f"{root} holds the parts of a data set ({', '.join(part.name for part in parts)}), not its classes: "
-            f"give one of them, as in {', then '.join(commands)}"
+            f"{root} holds the parts of a data set ({names}), not its classes: give one of them, such as {first}"
         )
-
-
-def _unwrapped(folder: Path) -> Path:
-    """Go down as long as a folder holds a single one, and this holds folders and no images of its own."""
-    while len(inside := _folders(folder)) == 1 and _folders(inside[0]) and not _has_image(inside[0]):
-        folder = inside[0]
-    return folder
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -248,42 +230,37 @@ def look_at_image(root: Path, path: str) -> tuple[str, str] | tuple[str, str, in
     return path, sha256, width, height
 
 
-def _look_at(root: Path, path: str) -> _File:
+def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = None) -> _File:
     """Look at one file: ``ok`` with its size in pixels, or whatever is wrong with it; without a label."""
     found, file = _File(escaped_path(path)), root / path
     if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
         return found.refused(NOT_UTF8)
+    if not file.exists():
+        return found.refused(_BROKEN)
+    if file.is_dir():
+        return found.refused(_BY_SYSTEM if is_made_by_system(file.name) else "hidden" if is_hidden(path) else _LOOP)
+    if not file.is_file():
+        return found.refused("not a regular file")
+    found.bytes = file.stat().st_size
     try:
-        facts = file.stat()
-        if stat.S_ISDIR(facts.st_mode):
-            by_system = is_made_by_system(file.name)
-            return found.refused(_BY_SYSTEM if by_system else "hidden" if is_hidden(path) else _LOOP)
-        if not stat.S_ISREG(facts.st_mode):
-            return found.refused("not a regular file")
-        with file.open("rb") as stream:
-            found.bytes, found.sha256 = facts.st_size, hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        if file.is_symlink() and not file.exists():
-            return found.refused(_BROKEN)
-        return found.refused(f"cannot be read: {error.strerror}", "unreadable")
-    if is_hidden(path):
-        return found.refused("hidden")
-    if file.name in ("Thumbs.db", "desktop.ini"):
-        return found.refused("made by a file manager")
-    try:
-        pixels, found.sha256 = load_with_sha256(file)  # the file may be another one by now
+        if is_hidden(path) or file.name in ("Thumbs.db", "desktop.ini"):
+            raise NotAnImage("hidden" if is_hidden(path) else "made by a file manager")
+        pixels, found.sha256 = load_with_sha256(file)
         found.height, found.width = pixels.shape[:2]
+        found.status = "ok"
+        if seen is not None:
+            seen(path, pixels)
     except NotAnImage as error:
-        return found.refused(str(error))
+        found.refused(str(error))
     except UnreadableImage as error:
-        return found.refused(str(error), "unreadable")
-    found.status = "ok"
+        found.refused(str(error), "unreadable")
+    found.sha256 = found.sha256 or sha256_of(file)
     return found
 
 
 def _table(files: list[_File]) -> pd.DataFrame:
     """Order the rows, number them and fix the types of the columns."""
-    import pandas as pd  # slow to import, and only tables need it
+    import pandas as pd  # slow to import, and a gallery is asked without tables
 
     table = pd.DataFrame(sorted(files, key=attrgetter("path"))).assign(image_id=range(len(files)))
     return table[list(COLUMN_TYPES)].astype(COLUMN_TYPES)

@@ -8,6 +8,7 @@ from functools import cache
 import cv2
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial import cKDTree
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.seeds import generator
@@ -36,13 +37,34 @@ def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) ->
     return np.asarray(field / field.std())
 
 
-def _cells(rng: Random, columns: int, rows: int, down: int = 0) -> tuple[Doubles, Doubles, Doubles]:
-    """Place (0..1) each pixel across and down the cell `down` rows below it, and draw the tone of that cell."""
-    row = np.floor(_Y * rows) + down
-    # every second row is shifted by half a cell
+def _stripes(rng: Random, right: int, down: int) -> Doubles:
+    return np.asarray(np.sin(2 * np.pi * (right * _X + down * _Y) + 0.9 * _cloud(rng, 2.2)))
+
+
+def _marble(rng: Random, right: int, down: int) -> Doubles:
+    return np.asarray(np.abs(np.sin(np.pi * (right * _X + down * _Y) + 1.8 * _cloud(rng, 1.6))) ** 0.45)
+
+
+def _timber(rng: Random, n: int) -> Doubles:
+    rings = np.sin(2 * np.pi * n * _Y + 2.2 * _cloud(rng, 2.0, stretch=5.0))
+    return np.asarray(rings + 0.55 * _cloud(rng, 0.8, stretch=14.0))
+
+
+def _chevron(_: Random, n: int, columns: int) -> Doubles:
+    zigzag = np.abs((_X * columns) % 1 - 0.5)
+    return np.asarray(np.tanh(2.5 * np.sin(2 * np.pi * (n * _Y + 2 * zigzag))))
+
+
+def _fur(rng: Random, stretch: float, cut: float) -> Doubles:
+    return _cloud(rng, 1.0, stretch, cut) + 0.35 * _cloud(rng, 2.0)
+
+
+def _cells(rng: Random, columns: int, rows: int) -> tuple[Doubles, Doubles, Doubles]:
+    """Place (0..1) each pixel across and down its cell, every second row of which is shifted; draw the cells' tones."""
+    row = np.floor(_Y * rows)
     across = _X * columns + 0.5 * (row % 2)
     tones = rng.random((rows, columns))
-    return across % 1, _Y * rows - row, tones[row.astype(int) % rows, across.astype(int) % columns]
+    return across % 1, _Y * rows - row, tones[row.astype(int), across.astype(int) % columns]
 
 
 def _dots(rng: Random, n: int) -> Doubles:
@@ -57,63 +79,33 @@ def _bricks(rng: Random, columns: int, rows: int) -> Doubles:
     return (0.45 + 0.5 * tone) * np.clip((edge - 0.6) / 1.8, 0, 1)
 
 
+def _scales(rng: Random, n: int) -> Doubles:
+    x, y, tone = _cells(rng, n, 2 * n)
+    distance = np.hypot(x - 0.5, y / 2)
+    return (0.6 + 0.4 * tone) * (0.25 + 1.2 * distance) * np.clip((0.6 - distance) / 0.07, 0, 1)
+
+
 def _cobble(rng: Random, n: int) -> Doubles:
     """Draw stones about a point in each square of a grid; the distances to the two nearest points make their edges."""
-    points, tones = 0.1 + 0.8 * rng.random((2, n, n)), 0.55 + 0.45 * rng.random((n, n))
-    row, column = (_Y * n).astype(int), (_X * n).astype(int)
-    first, second, tone = np.full_like(_X, np.inf), np.full_like(_X, np.inf), np.zeros_like(_X)
-    for down, right in np.ndindex(3, 3):
-        cell = (row + down - 1) % n, (column + right - 1) % n
-        y, x = points[0][cell] + row + down - 1, points[1][cell] + column + right - 1
-        distance = np.hypot(y - _Y * n, x - _X * n)
-        second = np.minimum(second, np.maximum(first, distance))
-        tone = np.where(distance < first, tones[cell], tone)
-        first = np.minimum(first, distance)
-    return np.asarray(np.clip((second - first) * SIDE / n / 3.2, 0, 1) * tone * (1 - 0.8 * first))
-
-
-def _marble(rng: Random, right: int, down: int) -> Doubles:
-    vein = np.abs(np.sin(np.pi * (right * _X + down * _Y) + 1.8 * _cloud(rng, 1.6)))
-    return np.asarray(vein**0.45 + 0.1 * _cloud(rng, 1.1))
-
-
-def _timber(rng: Random, n: int) -> Doubles:
-    rings = np.sin(2 * np.pi * n * _Y + 2.2 * _cloud(rng, 2.0, stretch=5.0))
-    return np.asarray(rings + 0.55 * _cloud(rng, 0.8, stretch=14.0))
-
-
-def _scales(rng: Random, n: int) -> Doubles:
-    """Draw rows of round scales, each of which hangs over the row below it."""
-    shade = np.zeros_like(_X)
-    for down in (1, 0, -1):
-        x, y, tone = _cells(rng, n, 2 * n, down)
-        distance = np.hypot(x - 0.5, (y - 0.5) / 2)
-        scale = (0.6 + 0.4 * tone) * (0.25 + 1.2 * distance) * np.clip((0.6 - distance) / 0.07, 0, 1)
-        shade = np.where(distance < 0.6, scale, shade)
-    return np.asarray(shade)
-
-
-def _chevron(rng: Random, n: int, columns: int) -> Doubles:
-    zigzag = np.abs((_X * columns) % 1 - 0.5)
-    return np.asarray(np.tanh(2.5 * np.sin(2 * np.pi * (n * _Y + 2 * zigzag))))
+    points = (np.indices((n, n)).reshape(2, -1).T + 0.1 + 0.8 * rng.random((n * n, 2))) / n
+    tones = 0.55 + 0.45 * rng.random(n * n)
+    distances, stones = cKDTree(points, boxsize=np.ones(2)).query(np.stack([_X, _Y], -1), k=2)
+    first, second = np.moveaxis(np.asarray(distances), -1, 0)
+    return np.asarray(
+        np.clip((second - first) * SIDE / 3.2, 0, 1) * tones[np.asarray(stones)[..., 0]] * (1 - 0.8 * n * first)
+    )
 
 
 # painter of each family, and its three scales or directions
 _FAMILIES: dict[str, tuple[Callable[..., Doubles], tuple[tuple[float, ...], ...]]] = {
     "cloud": (_cloud, ((1.6, 2.2), (1.2, 1), (1.4, 4))),
-    "stripes": (
-        lambda rng, right, down: np.sin(2 * np.pi * (right * _X + down * _Y) + 0.9 * _cloud(rng, 2.2)),
-        ((20, 4), (26, -10), (14, 14)),
-    ),
+    "stripes": (_stripes, ((20, 4), (26, -10), (14, 14))),
     "dots": (_dots, ((10,), (14,), (20,))),
     "bricks": (_bricks, ((6, 12), (8, 20), (16, 16))),
     "cobble": (_cobble, ((10,), (14,), (19,))),
     "marble": (_marble, ((3, 2), (2, -4), (5, 1))),
     "timber": (_timber, ((7,), (11,), (16,))),
-    "fur": (
-        lambda rng, stretch, cut: _cloud(rng, 1.0, stretch, cut) + 0.35 * _cloud(rng, 2.0),
-        ((5, 12), (8, 20), (4, 16)),
-    ),
+    "fur": (_fur, ((5, 12), (8, 20), (4, 16))),
     "scales": (_scales, ((10,), (14,), (20,))),
     "chevron": (_chevron, ((14, 6), (20, 8), (26, 14))),
 }

@@ -12,7 +12,6 @@ share t, R rare queries and F full ones, F + (1 - t) R have a training image and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,9 +25,10 @@ from lookalike.core.arrays import Bytes, Doubles, Floats, Ints, Longs, Matrix, T
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_table
 from lookalike.core.seeds import generator
+from lookalike.core.settings.data_sets import Simulation
 from lookalike.data import web_images
 from lookalike.data.query_log import QueryLog
-from lookalike.data.web_images import STRENGTHS, Shares, Tables, WordTables, alias_table
+from lookalike.data.web_images import Shares, Tables, WordTables, alias_table
 from lookalike.features.visterm_store import word_type, write_arrays
 
 # the solution for the counts of Table 1: share of the images in the test set, queries of one image and others an image
@@ -61,37 +61,14 @@ class WebLog(NamedTuple):
     image_topic: Ints  # that of the main query: for evaluation, never for a learner
 
 
-@dataclass(frozen=True)
-class WebSimulation:
+class WebSimulation(Simulation):
     """What a simulated web data set is like; everything follows from these numbers, whatever shards it is made in.
 
-    Below 500,000 images, full queries are smaller than at full size, so that a topic still has several of them. A
-    number that is too large for the others is a `LookalikeError`.
+    Below 500,000 images, full queries are smaller than at full size, so that a topic still has several of them.
     """
 
-    n_images: int = 2_694_423  # training and test images together: the papers' number
     seed: int = 0  # of this data set, not the root seed
-    words: int = 10_000  # of the codebook
-    nonzeros: float = 70.0  # mean number of distinct words of an image, at most a tenth of the words
-    topics: int = 1_000  # latent ones; no more than one for every 100 images are made
-    topic_share: float = 0.14  # mean of an image's terms; images differ, evenly between none and twice the mean
-    style_share: float = 0.3  # mean of an image's terms
-    topic_words: int = 80  # distinct ones, at most a tenth of the words; they are chosen by their frequency
-    style_words: int = 60  # as those of a topic
-    styles: int = 300  # all as common
-
-    def __post_init__(self) -> None:
-        for name in ("nonzeros", "topic_words", "style_words"):
-            value, most = getattr(self, name), self.words / 10
-            if not value <= most:
-                choice = f"choose {most:g} or less, a tenth of the words"
-                raise LookalikeError(f"simulated web data: {name} is {value}; {choice}")
-        mixed = STRENGTHS * self.topic_share + QUERY_SHARE + self.style_share
-        if mixed >= 1.0:
-            raise LookalikeError(
-                f"simulated web data: twice topic_share, style_share and {QUERY_SHARE} for the query come to "
-                f"{mixed:g}; choose shares that leave some for the background, below 1"
-            )
+    style_words: int = 60  # distinct ones, chosen by their frequency as those of a topic
 
     @property
     def n_test(self) -> int:

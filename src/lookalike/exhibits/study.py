@@ -18,7 +18,7 @@ import pandas as pd
 from pydantic import PrivateAttr
 
 from lookalike.core.files import read_json, read_table
-from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, VISTERM_KINDS, DataSet
+from lookalike.core.settings.data_sets import SYNTHETIC_KINDS, VISTERM_KINDS, AnyDataSet
 from lookalike.core.settings.model import Section, plain
 from lookalike.core.settings.schema import Shared
 from lookalike.exhibits.claims import Claim, Scope
@@ -185,7 +185,7 @@ class Study(Section):
         return self._dataset
 
     @property
-    def data_set(self) -> DataSet:
+    def data_set(self) -> AnyDataSet:
         """Settings of the data set."""
         return self._shared.datasets[self._dataset]
 

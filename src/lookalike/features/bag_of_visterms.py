@@ -5,7 +5,7 @@ No paper shrinks images, or enlarges small ones for the pyramid, as this does: p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, Self
 
@@ -27,7 +27,7 @@ from lookalike.features.descriptors import describe, normalise
 from lookalike.features.lbp import N_BINS
 from lookalike.features.palette import N_COLOURS, learn_palette, sample_pixels
 from lookalike.features.pyramid import is_large_enough
-from lookalike.features.tfidf_rows import tfidf_rows
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 
 BLOCKS_PER_WORD = 120
 """Block descriptors that k-means is given for every word, as in the demo of the category study."""
@@ -35,6 +35,8 @@ FEWEST_WORDS, MOST_WORDS = 100, 1000
 """Words by default; the papers' comparisons have 1,000."""
 LARGEST_CODEBOOK = 10_000
 """Words of the largest codebook of the papers, and the most that can be asked for: W has their square."""
+KEPT_BYTES = 2**28
+"""Of images that stay in memory until their blocks are collected; others are read twice."""
 N_PIXELS = 100_000
 """Pixels that the colours of visterms are learned from."""
 
@@ -63,6 +65,7 @@ class BagOfVisterms(
 
     def __post_init__(self) -> None:
         """Refuse a codebook of another size than the papers'."""
+        self._blocks: dict[str, Shorts] = {}  # of the images that were learned from, by name, until they are described
         if self.words is not None and not 2 <= self.words <= LARGEST_CODEBOOK:
             raise LookalikeError(f"a codebook has 2 to {LARGEST_CODEBOOK:,} words, not {self.words:,}: ask for 1000")
 
@@ -77,13 +80,14 @@ class BagOfVisterms(
         return resize(image, *enlarged(*image.shape[:2]))
 
     def _fit(self, images: Iterator[Bytes], seed: int) -> None:
-        kept = list(images)  # walked over twice
+        kept = list(images)
         self._learn(kept.__getitem__, [str(number) for number in range(len(kept))], seed, 1, silent)
+        self._blocks.clear()
 
     def fit_files(
         self, paths: Sequence[PathLike], sha256: Sequence[str], seed: int, n_threads: int, progress: StageProgress
     ) -> Self:
-        """Learn from image files, which are read twice: pixels for the palette, then blocks for the codebook."""
+        """Learn from image files: pixels for the palette, then blocks for the codebook."""
         self._learn(
             lambda number: self.prepare(load_rgb(paths[number], sha256[number])), sha256, seed, n_threads, progress
         )
@@ -93,15 +97,21 @@ class BagOfVisterms(
         self, read: Callable[[int], Bytes], names: Sequence[str], seed: int, n_threads: int, progress: StageProgress
     ) -> None:
         """Learn palette and codebook; an image's name, not its place, decides which of its pixels and blocks count."""
-        n_images = max(1, len(names))
+        n_images, kept, room = max(1, len(names)), dict[int, Bytes](), KEPT_BYTES
         n_words = self.words or min(MOST_WORDS, max(FEWEST_WORDS, len(names) // 100 * 100))
         n_pixels, n_blocks = -(-N_PIXELS // n_images), -(-n_words * BLOCKS_PER_WORD // n_images)
 
         def pixels(number: int) -> Bytes:
-            return sample_pixels(read(number), n_pixels, generator(seed, "own images", "pixels", names[number]))
+            nonlocal room
+            image = read(number)
+            if (room := room - image.nbytes) > 0:
+                kept[number] = image
+            return sample_pixels(image, n_pixels, generator(seed, "own images", "pixels", names[number]))
 
         def blocks(number: int) -> Shorts:
-            counts = describe(read(number), palette)
+            image = kept.pop(number, None)
+            counts = describe(read(number) if image is None else image, palette)
+            self._blocks[names[number]] = counts
             rng = generator(seed, "own images", "blocks", names[number])
             return counts[np.sort(rng.choice(len(counts), min(n_blocks, len(counts)), replace=False))]
 
@@ -136,18 +146,25 @@ class BagOfVisterms(
         self.idf = idf.astype(np.float64)
 
     def _describe(self, image: Bytes) -> Floats:
-        words = assign(normalise(describe(image, self.palette)), self.codebook)
+        return self._count(describe(image, self.palette))
+
+    def _count(self, blocks: Shorts) -> Floats:
+        words = assign(normalise(blocks), self.codebook)
         return np.bincount(words, minlength=self.n_dimensions).astype(np.float32)
 
-    def describe_many(self, images: Iterable[Bytes]) -> sp.csr_array:
-        """Count the words of some images: int32, (n_images, n_words)."""
-        return sp.csr_array(super().describe_many(images).astype(np.int32))
+    def describe_file(self, path: PathLike, sha256: str) -> Floats:
+        """Count the words of an image file; one that was learned from is not read again."""
+        blocks = self._blocks.pop(sha256, None)
+        return super().describe_file(path, sha256) if blocks is None else self._count(blocks)
+
+    def stacked(self, vectors: Sequence[Floats]) -> sp.csr_array:
+        """Put counts below one another: CSR of int32."""
+        return sp.csr_array(np.stack(vectors).astype(np.int32))
 
     def fit_weights(self, vectors: Vectors) -> None:
         """Learn inverse document frequencies."""
-        from lookalike.features.visterms import TfidfVisterms  # scikit-learn is slow to import
-
-        self.idf = TfidfVisterms().fit(vectors).idf_
+        self.idf = inverse_document_frequencies(vectors)
+        self._blocks.clear()  # of images whose counts came from elsewhere
 
     def weigh(self, vectors: Vectors) -> Vectors:
         """Weight counts by tf-idf, rows of unit length."""

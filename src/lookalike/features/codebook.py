@@ -117,8 +117,8 @@ def count_visterms(block_files: Iterable[PathLike], codebook: Floats, n_rows: in
         parts = [assign(normalise(counts[start : start + _CHUNK]), codebook) for start in starts]
         return np.concatenate([np.empty(0, np.int32), *parts])
 
-    shards = ((path, load_shard(Blocks, path)) for path in block_files)
-    counted = ((path, blocks.image_id, blocks.offsets, words_of(blocks.counts)) for path, blocks in shards)
+    shards = (load_shard(Blocks, path) for path in block_files)
+    counted = ((blocks.image_id, blocks.offsets, words_of(blocks.counts)) for blocks in shards)
     return count_by_image(counted, n_rows, len(codebook))
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, ClassVar, Self
 
+import cv2
 import numpy as np
 from pydantic import Field, ValidationError
 
@@ -150,9 +151,13 @@ class Describer(ABC):
             raise RuntimeError(f"{self.system} has learned nothing yet: call fit(images) first")
         return self._describe(self.prepare(image))
 
-    def describe_many(self, images: Iterable[Bytes]) -> Vectors:
-        """Describe images like `describe`, a row an image; rows of counts that are mostly zero are CSR."""
-        return np.stack([self.describe(image) for image in images])
+    def describe_file(self, path: PathLike, sha256: str) -> Floats:
+        """Describe an image file like `describe`; one of other content than its sha256 is an `UnreadableImage`."""
+        return self.describe(load_rgb(path, sha256))
+
+    def stacked(self, vectors: Sequence[Floats]) -> Vectors:
+        """Put vectors below one another; those of counts that are mostly zero become CSR."""
+        return np.stack(vectors)
 
     def fit_weights(self, vectors: Vectors) -> None:
         """Learn the `weights` from the descriptions of all images that are learned from; most have none."""
@@ -230,8 +235,6 @@ def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
 @contextmanager
 def one_opencv_thread() -> Iterator[None]:
     """Limit OpenCV to one thread within the block, and give it back what it had after it."""
-    import cv2
-
     before = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:

@@ -5,18 +5,17 @@ Descriptors are stored as OpenCV gives them in one thread, 128 bytes each; RootS
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import cv2
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 
 from lookalike.core.arrays import Bytes, Floats, Ints, Longs
 from lookalike.core.files import PathLike
 from lookalike.core.images import luma, shrink
 from lookalike.core.progress import Progress
-from lookalike.features.describers import NotNegative, one_opencv_thread
+from lookalike.core.settings.schema import SiftSettings
+from lookalike.features.describers import one_opencv_thread
 from lookalike.features.shards import join_images, read_images, shard_of
 
 if TYPE_CHECKING:
@@ -24,18 +23,6 @@ if TYPE_CHECKING:
 
 N_FEATURES = 128
 """Numbers in a SIFT descriptor."""
-
-
-@dataclass(frozen=True)
-class SiftSettings:
-    """What SIFT is asked for."""
-
-    n_max: NotNegative = 0
-    """The strongest so many keypoints of an image are kept; 0 keeps all."""
-    contrast_threshold: Annotated[float, Field(ge=0)] = 0.04
-    """OpenCV divides it by the 3 layers of an octave: the 0.03 of Lowe (2004), section 4, would be 0.09 here."""
-    max_side: NotNegative = 0
-    """Images with a longer side, in pixels, are shrunk to it first; 0 describes them at full size."""
 
 
 class Keypoints(NamedTuple):

@@ -8,6 +8,15 @@ import scipy.sparse as sp
 from lookalike.core.arrays import Doubles
 
 
+def inverse_document_frequencies(counts: sp.csr_array) -> Doubles:
+    """Return the weight of each word by its share of the images, 0 of a word that none or all of them have."""
+    n_images_with = np.bincount(counts.indices[counts.data > 0], minlength=counts.shape[1])
+    idf = np.zeros(counts.shape[1])
+    found = (n_images_with > 0) & (n_images_with < counts.shape[0])
+    idf[found] = -np.log(n_images_with[found] / counts.shape[0])
+    return idf
+
+
 def tfidf_rows(counts: sp.csr_array, idf: Doubles, dtype: str = "float32") -> sp.csr_array:
     """Weight counts, each place stored once, by idf (OASIS 2009 draft, equation 15): rows of unit length, or empty."""
     values = counts.data * idf[counts.indices]

@@ -120,36 +120,14 @@ def _places(starts: Longs, lengths: Longs) -> Longs:
 
 
 def _open(folder: Path, first: int) -> Shard:
-    """Map the three files of a folder and check that they belong together."""
-    indptr, words, counts = (_map(folder / name) for name in FILES)
-    n_terms = int(indptr[-1]) if indptr.ndim == 1 and indptr.dtype == np.int64 and len(indptr) else -1
-    fits = (
-        n_terms >= 0
-        and indptr[0] == 0
-        and words.dtype in (np.uint16, np.uint32)
-        and counts.dtype == np.uint8
-        and words.shape == counts.shape == (n_terms,)
-        and bool((indptr[1:] >= indptr[:-1]).all())
-    )
-    if not fits:
-        raise LookalikeError(
-            f"the files of the visterm store {folder} do not belong together; delete the folder and make it again"
-        )
-    return Shard(first, indptr, words, counts)
-
-
-def _map(path: Path) -> Array:
+    """Map the three files of a folder, which belong together where all three are there."""
+    again = "delete its folder and make it again"
     try:
-        if path.stat().st_size >= SMALL:
-            return np.lib.format.open_memmap(path, mode="r")
+        paths = [folder / name for name in FILES]
         # an empty array cannot be mapped
-        with path.open("rb") as file:
-            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
-    except FileNotFoundError:
-        raise LookalikeError(
-            f"there is no {path}, which a visterm store needs; make the shard again or mend the path"
-        ) from None
+        indptr, words, counts = (np.load(path, "r" if path.stat().st_size >= SMALL else None) for path in paths)
+    except FileNotFoundError as error:
+        raise LookalikeError(f"there is no {error.filename}, which a visterm store needs: {again}") from None
     except (ValueError, EOFError, OSError) as error:
-        raise LookalikeError(
-            f"cannot read {path}: it is cut off or no NumPy array; delete its folder and make it again"
-        ) from error
+        raise LookalikeError(f"the visterm store {folder} cannot be read ({error}): {again}") from error
+    return Shard(first, indptr, words, counts)

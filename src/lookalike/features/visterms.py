@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lookalike.features.tfidf_rows import tfidf_rows
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -46,11 +46,7 @@ class TfidfVisterms(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         """Learn inverse document frequencies from the counts of training images, (n_images, n_words), none negative."""
         if self.dtype not in ("float32", "float64"):
             raise ValueError(f'dtype must be "float32" or "float64", got {self.dtype!r}')
-        counts = self._validated(X, reset=True)
-        n_images_with = np.bincount(counts.indices[counts.data > 0], minlength=counts.shape[1])
-        self.idf_ = np.zeros(counts.shape[1])
-        found = (n_images_with > 0) & (n_images_with < counts.shape[0])
-        self.idf_[found] = -np.log(n_images_with[found] / counts.shape[0])
+        self.idf_ = inverse_document_frequencies(self._validated(X, reset=True))
         return self
 
     def transform(self, X: npt.ArrayLike | sp.csr_array) -> sp.csr_array:

@@ -43,7 +43,7 @@ def assign_words(keypoints_file: PathLike, codebook: Floats, *, root: bool = Fal
 
 def count_words(words_files: Iterable[PathLike], n_rows: int, n_words: int) -> sp.csr_array:
     """Count how often each word occurs in each image: (n_rows, n_words), int32, row = image_id."""
-    shards = ((path, *load_shard(WordShard, path)[:3]) for path in words_files)
+    shards = (load_shard(WordShard, path)[:3] for path in words_files)
     return count_by_image(shards, n_rows, n_words)
 
 

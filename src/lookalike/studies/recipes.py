@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.schema import Shared
-from lookalike.data.painter import Recipe
+from lookalike.data.scene import Recipe
 
 _RECIPES = {
     "synthetic": ("painted_categories", "PaintedCategories"),
@@ -29,12 +28,9 @@ def recipe(kind: str, settings: Mapping[str, float], seed: int) -> Recipe:
 
 
 def recipe_of(shared: Shared, dataset: str) -> Recipe:
-    """Return the recipe of a synthetic data set; a `LookalikeError` where its images cannot be painted."""
+    """Return the recipe of a synthetic data set."""
     data = shared.datasets[dataset]
-    try:
-        return recipe(data.kind, dict(getattr(data, data.kind)), shared.painting_seed(dataset))
-    except LookalikeError as error:
-        raise LookalikeError(f"config: datasets.{dataset}.{data.kind}: {error}") from error
+    return recipe(data.kind, dict(getattr(data, data.kind)), shared.painting_seed(dataset))
 
 
 def painted_folder(shared: Shared, dataset: str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS
+from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES
 from lookalike.core.settings.model import Id, validated
 from lookalike.core.settings.schema import Shared
 from lookalike.core.settings.sentences import refer
@@ -23,7 +23,6 @@ from lookalike.studies.embeddings.study import EmbeddingsStudy
 from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.landmark.study import LandmarkStudy
-from lookalike.studies.recipes import recipe_of
 from lookalike.studies.web.study import WebStudy
 
 
@@ -96,15 +95,6 @@ def check_data_set(settings: Settings, dataset: str) -> None:
         raise LookalikeError(
             f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
         )
-    if data.ground_truth and data.distractors:
-        raise LookalikeError(
-            f"config: datasets.{dataset} has `ground_truth` and `distractors`: take `distractors` out, because the "
-            "ground-truth files say which images show a landmark"
-        )
-    if data.classes and data.kind not in ("caltech256", "folder"):
-        raise LookalikeError(f"config: datasets.{dataset}.classes: a data set of kind {data.kind} has no class folders")
-    if data.kind in SYNTHETIC_KINDS:
-        recipe_of(settings, dataset)
 
 
 def check_names(settings: Settings) -> None:

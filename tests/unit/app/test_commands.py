@@ -30,7 +30,7 @@ GOOD = {
 
 MISTAKES = [
     ("fit nowhere", "there is no folder nowhere"),
-    ("fit empty", "empty is empty"),
+    ("fit empty", "empty holds no class folders"),
     ("fit photos --output photos.lookalike --learner Oases", "there is no learner 'Oases'"),
     ("fit photos --set n_steps=1 --set n_steps=2", "a setting is given twice"),
     ("fit photos --representation sifter", "there is no representation 'sifter'"),

@@ -16,6 +16,7 @@ from lookalike.app.representations import Workers, make_representation
 from lookalike.app.sources import read_images
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
+from lookalike.features import describers
 from lookalike.features.bag_of_visterms import BagOfVisterms
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.ranking.rankings import ordered
@@ -178,13 +179,13 @@ def test_the_next_fit_takes_what_an_interrupted_one_has_made(photos, tmp_path, m
 
     with pytest.raises(KeyboardInterrupt):
         ImageSimilarity(cache=tmp_path / "cache", progress=interrupt, **how).fit(photos)
-    described, load = [], representations.load_rgb
+    described, load = [], describers.load_rgb
 
     def loaded(path, sha256):
         described.append(path.parts[-2:])
         return load(path, sha256)
 
-    monkeypatch.setattr(representations, "load_rgb", loaded)
+    monkeypatch.setattr(describers, "load_rgb", loaded)
     monkeypatch.setattr(BagOfVisterms, "fit_files", None)  # the codebook is taken too
     model = ImageSimilarity(cache=tmp_path / "cache", **how).fit(photos)
     model.vectors(photos)  # and nothing that this one has made is made again

@@ -171,7 +171,7 @@ def test_what_killed_processes_of_this_machine_left_is_removed_by_the_next_that_
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         dead.wait()
     host = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname())
-    gone = [f".table.{host}_{dead.pid}.part.csv", f".table.{dead.pid}.part.csv", f".a.b.{host}_{dead.pid}.part"]
+    gone = [f".table.{host}_{dead.pid}.part.csv", f".a.b.{host}_{dead.pid}.part"]
     (tmp_path / f".export.{host}_{dead.pid}.part" / "index").mkdir(parents=True)
     kept = [f".table.{host}_{os.getppid()}.part.csv", f".table.other{host}_{dead.pid}.part.csv", "1.part.csv", "a.part"]
     kept += [".table.99999999999999999999.part.csv", f".folder.{dead.pid}.part"]

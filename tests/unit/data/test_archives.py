@@ -189,7 +189,7 @@ def test_another_file_than_the_published_one_is_refused(tmp_path, server, behavi
 
 def test_a_users_own_file_is_verified_used_and_never_changed(tmp_path):
     message = refused(toy(), tmp_path)  # no network, no file
-    for fact in (CLOSED, "3,500,000 bytes", MD5, "toy.tar", "toy_folder", str(tmp_path), "refuses"):
+    for fact in (CLOSED, "3,500,000 bytes", MD5, "toy.tar", "toy_folder", str(tmp_path), "does not answer"):
         assert fact in message
     for content, why in ((CONTENT[:-1], "3,499,999 bytes instead of 3,500,000"), (bytes(SIZE), MD5)):
         (tmp_path / "toy.tar").write_bytes(content)
@@ -249,8 +249,7 @@ def test_flat_archives_and_those_with_one_folder_give_the_same(tmp_path, top):
 @pytest.mark.parametrize(
     ("members", "top", "message"),
     [
-        ([*GOOD, member("../evil")], "", r"not safe to unpack: .*'\.\./evil'"),
-        ([*GOOD, member("top/link", type=tarfile.SYMTYPE, linkname="a")], "", "'top/link' is neither file nor folder"),
+        ([*GOOD, member("../evil")], "", r"cannot unpack .*'\.\./evil'"),
         ([*GOOD, member("other/3.jpg")], "top", "does not hold the one folder top"),
         ([member("top")], "top", "does not hold the one folder top"),
         ([member("top", b"", type=tarfile.DIRTYPE)], "", "holds 0 files instead of 1"),
@@ -272,7 +271,7 @@ def test_damaged_archives_leave_nothing_that_blocks_the_good_one(tmp_path, size,
     path = make_tar(tmp_path / "x.tar", *GOOD, member("top/large", b"x" * 9000))
     good = path.read_bytes()
     path.write_bytes(compress(good[:size]))
-    with pytest.raises(LookalikeError, match=r"^.*(is damaged|cannot unpack).*; get a good copy of it.*$"):
+    with pytest.raises(LookalikeError, match=r"^.*cannot unpack.*; get a good copy of it.*$"):
         unpack(path, tmp_path / "out")
     assert tree(tmp_path) == ["x.tar"]
     path.write_bytes(compress(good))

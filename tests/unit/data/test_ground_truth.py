@@ -90,24 +90,32 @@ def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_p
     assert truth.relevance == {"hall_1": {"a": "good", "b": "good", "c": "ok"}}
 
 
+BAD = [
+    ("oxc1_a 1 2 30\n", ", line 1"),
+    ("\nmy photo 1 2 30 40\n", ", line 2"),
+    ("oxc1_a 1 two 30 40\n", ", line 1"),
+    ("oxc1_a 1 2 1 40\n", ", line 1"),
+    ("oxc1_a 1 2 inf 40\n", ", line 1"),
+    ("a 1 2 3 4\nb 1 2 3 4\n", ", line 1"),
+    ("", ""),
+]
 OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk": "b\n"}
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"hall_1_query": "oxc1_a 1 2 30\n"}, "hall_1_query.txt, line 1: 4 fields instead of 5"),
-        ({"hall_1_query": "\nmy photo 1 2 30 40\n"}, "hall_1_query.txt, line 2: 6 fields.*no blanks: rename the image"),
+        *[
+            ({"hall_1_query": text}, f"hall_1_query.txt{line}: a query is one line, .*mend the file")
+            for text, line in BAD
+        ],
         (OTHER_B, "hall_1_query.txt, line 1: .*image b is junk"),
-        ({"hall_1_good": "b\n"}, "hall_1_query.txt, line 1: .*a is in none of its lists, .*add it to hall_1_good"),
-        ({"hall_1_query": "oxc1_a 1 two 30 40\n"}, "hall_1_query.txt, line 1: 'two' is not a number"),
-        ({"hall_1_query": "oxc1_a 1 2 1 40\n"}, "hall_1_query.txt, line 1: .*is empty"),
-        ({"hall_1_query": "a 1 2 3 4\nb 1 2 3 4\n"}, "hall_1_query.txt, line 2: a query is one line"),
+        ({"hall_1_good": "b\n"}, "hall_1_query.txt, line 1: .*a is in none of its lists, .*put it into hall_1_good"),
         ({"hall_1_query": "oxc1_a 100 2 300 40\n"}, "hall_1_query.txt, line 1: .*beyond a.jpg, which has 100 x 80"),
         ({"hall_1_good": "a\nz\n"}, "hall_1_good.txt, line 2: there is no image z"),
-        ({"hall_1_junk": "a\n"}, r"hall_1_junk.txt, line 1: a is in hall_1_good.txt too \(line 1\)"),
-        ({"hall_1_ok": None}, " has hall_1_good.txt but no hall_1_ok.txt"),
-        ({"st mary's_1_ok": "a"}, r"st mary's_1_ok.txt: .*digits, '\.', '_' and '-': rename the files"),
+        ({"hall_1_good": "a\nmy photo\n"}, "hall_1_good.txt, line 2: there is no image my photo"),
+        ({"hall_1_junk": "a\n"}, "hall_1_junk.txt, line 1: a is in .*hall_1_good.txt, line 1 too"),
+        ({"st mary's_1_ok": "a"}, r"st mary's_1_ok.txt: .*digits, '\.', '_' and '-': rename"),
         (dict.fromkeys(GOOD), " holds no ground truth"),
     ],
 )
@@ -115,8 +123,14 @@ def test_a_mistake_is_one_sentence_with_file_and_line(tmp_path, changes, words):
     write(tmp_path, **changes)
     with pytest.raises(LookalikeError, match=f"^{tmp_path}/?{words}[^\n]*$"):
         ground_truth.read_ground_truth(tmp_path, manifest_of("abc"))
-    with pytest.raises(LookalikeError, match="cannot list the ground truth"):
+    with pytest.raises(LookalikeError, match="there is no folder"):
         ground_truth.read_lists(tmp_path / "nowhere")
+
+
+def test_a_query_without_one_of_its_files_is_one_sentence(tmp_path):
+    write(tmp_path, hall_1_ok=None)
+    with pytest.raises(LookalikeError, match=r"^there is no file of ground truth .*hall_1_ok\.txt: add it"):
+        ground_truth.read_lists(tmp_path)
 
 
 def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tmp_path):
@@ -124,7 +138,7 @@ def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tm
     manifest.loc[4, "path"] = "other/d.png"
     assert [len(table) for table in ground_truth.read_ground_truth(write(tmp_path), manifest)] == [1, 3]
     manifest.loc[4, "path"] = "other/b.png"
-    with pytest.raises(LookalikeError, match=r"hall_1_good.txt, line 2: b.jpg and other/b.png are both called b"):
+    with pytest.raises(LookalikeError, match=r"hall_1_good.txt, line 2: several images are called b"):
         ground_truth.read_ground_truth(tmp_path, manifest)
     manifest.loc[4, "status"] = "not_an_image"  # a note beside the image
     manifest.loc[2, ["status", "reason"]] = ["unreadable", "cut short"]

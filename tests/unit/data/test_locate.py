@@ -198,7 +198,7 @@ def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path):
         (tmp_path / name / "1.jpg").write_bytes(b"x")
     (tmp_path / "images" / "note.txt").write_text("kept")
     (tmp_path / "images" / "link").symlink_to(tmp_path / "other")
-    assert remove_other_paintings(str(tmp_path / "images" / "aa")) == [name.removeprefix("images/") for name in gone]
+    remove_other_paintings(str(tmp_path / "images" / "aa"))
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*"))
     assert left == ["ground_truth/aa", "images/aa", "images/link", "images/note.txt", "other/x"]
     assert (tmp_path / "other" / "x" / "1.jpg").is_file()

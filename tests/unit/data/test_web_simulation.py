@@ -1,13 +1,12 @@
 """The simulated web data: the same from any shards, with the printed marginals, and something to learn in it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from made_stores import write_store
 from project import ROOT
+from pydantic import ValidationError
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import web_simulation
@@ -94,7 +93,7 @@ def test_an_image_does_not_depend_on_its_shard(tmp_path):
     whole = SMALL.visterms(0, 500)
     folders = [tmp_path / f"shard-{shard}" for shard in range(7)]
     for shard in (3, 0, 6, 1, 2, 5, 4):
-        again = replace(SMALL)  # as another process would make it
+        again = WebSimulation(**SMALL.model_dump())  # as another process would make it
         assert again.write_shard(shard, 7, folders[shard]) in (71, 72)
     np.testing.assert_array_equal(VistermStore(folders, 1000).rows(range(500)).toarray(), whole.toarray())
     np.testing.assert_array_equal(SMALL.visterms(100, 130).toarray(), whole[100:130].toarray())
@@ -103,16 +102,15 @@ def test_an_image_does_not_depend_on_its_shard(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "shard", "message"),
     [
-        ({"nonzeros": 101}, (0, 1), "nonzeros is 101; choose 100 or less"),
-        ({"style_words": 101}, (0, 1), "style_words is"),
-        ({"topic_share": 0.4, "style_share": 0.2}, (0, 1), "leave some for the background"),
+        ({"nonzeros": 101}, (0, 1), "needs nonzeros of a tenth of the words, 100, or less, not 101"),
+        ({"topic_share": 0.4, "style_share": 0.2}, (0, 1), "to come to less than 1, not 1.02"),
         ({"nonzeros": 100, "topic_share": 0, "style_share": 0.97, "style_words": 5}, (0, 1), "no number of terms"),
         *(({}, shard, "no shard") for shard in ((0, 0), (3, 3), (-1, 3), (0, 501))),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, changes, shard, message):
-    with pytest.raises(LookalikeError, match=message):
-        replace(SMALL, **changes).write_shard(*shard, tmp_path / "shard")
+    with pytest.raises((LookalikeError, ValidationError), match=message):
+        WebSimulation(**SMALL.model_dump() | changes).write_shard(*shard, tmp_path / "shard")
 
 
 # query 0: images 0 1 2; query 1: images 2 3; query 2: image 4; query 3: images 0 2

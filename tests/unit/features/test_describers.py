@@ -13,8 +13,10 @@ from PIL import Image
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma, shrink
 from lookalike.core.resizing import fit_within, resize
-from lookalike.features import bag_of_visterms, describers, keypoints, palette
+from lookalike.core.settings.schema import SiftSettings
+from lookalike.features import bag_of_visterms, describers, palette
 from lookalike.features.clustering import one_thread
+from lookalike.features.keypoints import extract_keypoints
 from lookalike.features.visterms import TfidfVisterms
 
 SMALL = {
@@ -72,7 +74,7 @@ def test_the_same_pixels_give_the_same_bits_whatever_came_before(fitted):
 
 
 def test_many_images_are_described_like_each_and_weighed_to_unit_length(fitted):
-    many = fitted.describe_many(iter(IMAGES))
+    many = fitted.stacked([fitted.describe(image) for image in IMAGES])
     fitted.fit_weights(many)
     like = type(fitted)(**fitted.settings())
     like.restore(fitted.arrays())
@@ -160,9 +162,9 @@ def test_settings_that_mean_nothing_are_refused(system, settings):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: keypoints.SiftSettings(n_max=-1), "greater than or equal to 0"),
+        (lambda: SiftSettings(n_max=-1), "greater than or equal to 0"),
         (lambda: palette.palette_keys(np.full((2, 3), 256.0)), "0..255: learn it again"),
-        (lambda: keypoints.extract_keypoints(NOT_RGB[0]), RGB_BYTES),
+        (lambda: extract_keypoints(NOT_RGB[0]), RGB_BYTES),
         (
             lambda: palette.learn_palette(np.tile(np.uint8(range(19))[:, None], (9, 3))),
             "only 19 .*--representation hog",

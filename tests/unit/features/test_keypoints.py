@@ -9,6 +9,7 @@ from made_features import flat, texture, write_images
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.schema import SiftSettings
 from lookalike.features import descriptors
 from lookalike.features import keypoints as kp
 from lookalike.features.shards import load_shard, save_shard, shard_of
@@ -28,7 +29,7 @@ def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(height, max_si
     """At a height of 150, rounding makes the factors of width and height differ."""
     places = [(120.0, height / 2), (480.0, height * 0.7), (600.0, height * 0.3)]
     image = blobs(places, 800, height, sigma=12)
-    full, small = (kp.extract_keypoints(image, kp.SiftSettings(max_side=side)) for side in (0, max_side))
+    full, small = (kp.extract_keypoints(image, SiftSettings(max_side=side)) for side in (0, max_side))
     for place in places:
         near = [found.sizes[np.abs(found.positions - place).max(axis=1) < 0.4] for found in (full, small)]
         assert near[0].max() == pytest.approx(near[1].max(), rel=0.1)
@@ -37,15 +38,15 @@ def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(height, max_si
 def test_the_strongest_are_kept_in_the_order_of_all():
     image = texture(0, 160, 120)
     everything = kp.extract_keypoints(image)
-    few = kp.extract_keypoints(image, kp.SiftSettings(n_max=20))
+    few = kp.extract_keypoints(image, SiftSettings(n_max=20))
     rows = [row.tobytes() for row in np.column_stack([everything.positions, everything.sizes])]
     kept = [row.tobytes() for row in np.column_stack([few.positions, few.sizes])]
     assert len(kept) == 20 < len(rows)
     assert [row for row in rows if row in kept] == kept
-    assert len(kp.extract_keypoints(image, kp.SiftSettings(contrast_threshold=0.15)).sizes) < len(rows)
+    assert len(kp.extract_keypoints(image, SiftSettings(contrast_threshold=0.15)).sizes) < len(rows)
     spots = blobs([(40.0, 60.0), (150.0, 60.0)])
     spots[:, :95] = 40 + (spots[:, :95] - 40) // 3  # the left spot is fainter
-    assert kp.extract_keypoints(spots, kp.SiftSettings(n_max=1)).positions[0] == pytest.approx([150, 60], abs=1)
+    assert kp.extract_keypoints(spots, SiftSettings(n_max=1)).positions[0] == pytest.approx([150, 60], abs=1)
 
 
 def test_threads_do_not_matter_and_are_given_back():

@@ -11,17 +11,17 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from made_features import block_counts, nearest, noise, write_blocks, write_images
+from made_features import block_counts, nearest, noise, texture, write_blocks, write_images
 from PIL import Image
 from skimage.feature import local_binary_pattern
 from sklearn.utils.estimator_checks import check_estimator
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import luma
+from lookalike.core.images import load_rgb, luma
+from lookalike.features import bag_of_visterms, descriptors, lbp, pyramid
 from lookalike.features import codebook as cb
-from lookalike.features import descriptors, lbp, pyramid
 from lookalike.features import palette as colours
-from lookalike.features.bag_of_visterms import enlarged
+from lookalike.features.bag_of_visterms import BagOfVisterms, enlarged
 from lookalike.features.descriptors import normalise
 from lookalike.features.visterms import TfidfVisterms
 
@@ -102,6 +102,26 @@ def nearest_colours(image, palette):
 def test_the_nearest_colour_is_exact_and_the_lowest_of_ties(palette, image):
     distance = ((8 * image.astype(np.int64)[:, :, None, :] - palette.astype(np.int64)) ** 2).sum(axis=-1)
     np.testing.assert_array_equal(nearest_colours(image, palette / np.float32(8)), distance.argmin(axis=-1))
+
+
+@pytest.mark.parametrize("kept", [0, 100_000, 10**9])
+def test_an_image_that_is_learned_from_is_read_once_and_described_once_as_room_allows(tmp_path, monkeypatch, kept):
+    monkeypatch.setattr(bag_of_visterms, "KEPT_BYTES", kept)
+    monkeypatch.setattr(bag_of_visterms, "N_PIXELS", 2000)
+    manifest = write_images(tmp_path, {f"{seed}.png": texture(seed, 200, 150) for seed in range(4)})
+    paths, sums, reads = [tmp_path / path for path in manifest["path"]], manifest["sha256"].tolist(), []
+
+    def read(path, sha256=None):
+        reads.append(path)
+        return load_rgb(path)
+
+    monkeypatch.setattr(bag_of_visterms, "load_rgb", read)
+    describer = BagOfVisterms(words=8, longest_side=0).fit_files(paths, sums, 5, 1, lambda *_: None)
+    assert len(reads) == {0: 8, 100_000: 7, 10**9: 4}[kept]
+    again = BagOfVisterms(words=8, longest_side=0)
+    again.restore(describer.arrays())
+    for path, name in zip(paths, sums, strict=True):
+        np.testing.assert_array_equal(describer.describe_file(path, name), again.describe(load_rgb(path)))
 
 
 def test_a_palette_finds_well_separated_colours_from_dark_to_light():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
@@ -39,21 +40,38 @@ class Pool(Section):
     (65 in the papers' protocol)."""
 
 
-class SyntheticClasses(Section):
+class Painted(Section):
+    """Settings of images that are made by code."""
+
+    difficulty: Number = Field(0.5, ge=0, le=1)
+    """From 0 (images of one class, category or landmark hardly vary) to 1 (hardly recognisable)."""
+
+
+class Pictures(Painted):
+    """Width and height of images that are made by code."""
+
+    width: int = Field(256, ge=96, le=1024, description="Width of an image in pixels; at most 2.5 times its height.")
+    height: int = Field(192, ge=96, le=1024, description="Height of an image in pixels; at most twice its width.")
+
+    @model_validator(mode="after")
+    def _has_a_shape(self) -> Self:
+        ratio = self.width / self.height
+        self.require(0.5 <= ratio <= 2.5, "width / height from 0.5 to 2.5", ratio)
+        return self
+
+
+class SyntheticClasses(Pictures):
     """Settings of a synthetic data set."""
 
     classes: int = Field(20, ge=2, le=128, description="Number of classes.")
     images_per_class: int = Field(72, ge=2, description="Images per class.")
     clutter_images: int = Field(40, ge=0, description="Images of no class, for the codebook.")
-    width: int = Field(256, ge=128, le=1024, description="Width of an image in pixels.")
-    height: int = Field(192, ge=128, le=1024, description="Height of an image in pixels.")
-    difficulty: Number = Field(0.5, ge=0, le=1, description="From 0 (classes hardly vary) to 1 (hardly recognisable).")
 
 
-class SyntheticTriplets(Section):
+class SyntheticTriplets(Painted):
     """Settings of synthetic images with a graded relevance, and of the ratings of their triplets."""
 
-    categories: int = Field(20, ge=3, description="Number of categories.")
+    categories: int = Field(20, ge=3, le=70, description="Number of categories.")
     held_out: int = Field(4, ge=0, description="Categories among them that are only used for evaluation.")
     images_per_category: int = Field(60, ge=4, description="Training images of a category.")
     evaluation_images_per_category: int = Field(40, ge=4)
@@ -62,8 +80,15 @@ class SyntheticTriplets(Section):
     noise_images: Number = Field(0.25, ge=0, lt=1)
     """Share of the images of other categories among the results of a text query."""
     size: int = Field(96, ge=48, le=512, description="Width and height of an image in pixels.")
-    difficulty: Number = Field(0.5, ge=0, le=1)
-    """From 0 (categories hardly vary) to 1 (hardly recognisable)."""
+
+    @model_validator(mode="after")
+    def _has_enough(self) -> Self:
+        others = (self.categories - 1) * self.evaluation_images_per_category
+        n_noise = round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
+        self.require(self.held_out <= self.categories - 2, "held_out to leave two categories", self.held_out)
+        self.require(self.triplets >= self.categories, "triplets of one a category or more", self.triplets)
+        self.require(n_noise <= others, f"noise_images that are at most {others} images", n_noise)
+        return self
 
 
 class ClassTriplets(Section):
@@ -97,49 +122,44 @@ class Simulation(Section):
     style_share: Number = Field(0.3, ge=0, le=1)
     """Mean share of an image's terms that come from its style, which has no meaning."""
 
+    @model_validator(mode="after")
+    def _leaves_some(self) -> Self:
+        for name in ("nonzeros", "topic_words"):
+            most = f"{name} of a tenth of the words, {self.words / 10:g}, or less"
+            self.require(getattr(self, name) <= self.words / 10, most, getattr(self, name))
+        # an image has up to twice the mean of its topic, and 0.02 are of its query
+        mixed = 2 * self.topic_share + 0.02 + self.style_share
+        self.require(mixed < 1, "twice topic_share, style_share and 0.02 to come to less than 1", f"{mixed:g}")
+        return self
 
-class SyntheticLandmarks(Section):
+
+class SyntheticLandmarks(Pictures):
     """Settings of a synthetic data set of landmarks."""
 
     landmarks: int = Field(7, ge=1, le=24, description="Number of landmarks; each has five queries.")
-    images_per_landmark: int = Field(26, ge=12)
+    images_per_landmark: int = Field(26, ge=10)
     """Images that show a landmark, including those that show little of it."""
     good: Number = Field(0.55, ge=0, le=1)
     """Share of a landmark's images that show it clearly; queries are taken from them."""
     ok: Number = Field(0.27, ge=0, le=1)
     """Share that shows more than a quarter of it; the rest shows less, and is junk."""
-    distractors: int = Field(220, ge=10, description="Images that show none.")
-    width: int = Field(320, ge=128, le=1024, description="Width of an image in pixels.")
-    height: int = Field(240, ge=128, le=1024, description="Height of an image in pixels.")
-    difficulty: Number = Field(0.5, ge=0, le=1, description="From 0 (views hardly differ) to 1 (hardly recognisable).")
+    distractors: int = Field(220, ge=1, description="Images that show none.")
+    width: int = Field(320, ge=96, le=1024, description="Width of an image in pixels; at most 2.5 times its height.")
+    height: int = Field(240, ge=96, le=1024, description="Height of an image in pixels; at most twice its width.")
+
+    @model_validator(mode="after")
+    def _has_queries(self) -> Self:
+        n_good = round(self.good * self.images_per_landmark)
+        self.require(self.good + self.ok <= 1, "good + ok of 1 or less", self.good + self.ok)
+        self.require(n_good >= 5, "good x images_per_landmark of 5 or more, one for each query", n_good)
+        return self
 
 
 class DataSet(Section):
-    """One data set."""
+    """One data set: what those of all kinds may say."""
 
     title: Absent[str] = left_out(description="Name of the data set in captions; the id if left out.")
-    kind: Literal[
-        "caltech256",
-        "folder",
-        "visterms",
-        "synthetic",
-        "oxford5k",
-        "landmarks",
-        "synthetic_landmarks",
-        "websim",
-        "triplets",
-        "class_triplets",
-        "synthetic_triplets",
-        "embeddings",
-    ]
-    """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders;
-    `visterms`: a folder of published visterm counts, without images; `synthetic`: images made by code. Of the landmark
-    study: `visterms` too, whose labels are landmarks; `oxford5k`: the published archives; `landmarks`: a folder with a
-    folder of photographs for each landmark, or any folder of images beside a folder of ground-truth files in the format
-    of Oxford5K; `synthetic_landmarks`: both made by code. Of the web study: `websim`: a simulated query log and
-    visterms. Of the fine-grained study: `triplets`: a folder of rated triplets in the form of the public release;
-    `class_triplets`: triplets that are drawn and rated by code from any folder of class folders; `synthetic_triplets`:
-    images and ratings made by code. Of the study of embeddings: `embeddings`, vectors and their manifest."""
+    kind: str = Field(description="What it is of.")
     demo: bool = False
     """Whether the target `demo` makes a data set of kind `websim`, `visterms` or `embeddings`; it always makes
     synthetic images."""
@@ -151,27 +171,12 @@ class DataSet(Section):
     folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV
     files and the images that they name; for `visterms` the counts and their manifest, for `embeddings` the vectors and
     theirs, and the folder may also be one of the project itself; synthetic data needs none."""
-    ground_truth: Absent[str] = ABSENT
-    """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
-    out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""
-    distractors: list[str] = Field([])
-    """Folders in `path` that show none of the landmarks, where queries are drawn. Their images are only ranked, or
-    learned from as negatives."""
-    queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
     shards: int = Field(4, ge=1, le=256)
     """Number of jobs that descriptors are extracted in, or of files that simulated visterms are in."""
-    classes: Absent[Distinct[str]] = left_out(min_length=1)
-    """Of kinds `caltech256` and `folder`: names of the class folders that are read; all if left out. Of an archive only
-    these need to be in place, and they may have fewer images."""
     clutter: list[str] = Field(["257.clutter"])
     """Class folders that belong to no category; they serve the codebook only."""
     pool: Pool = Pool()
     fetch: bool = Field(True, description="Whether the archive may be downloaded when it is not in place.")
-    synthetic: SyntheticClasses = SyntheticClasses()
-    synthetic_triplets: SyntheticTriplets = SyntheticTriplets()
-    class_triplets: ClassTriplets = ClassTriplets()
-    simulation: Simulation = Simulation()
-    synthetic_landmarks: SyntheticLandmarks = SyntheticLandmarks()
 
     @property
     def is_synthetic(self) -> bool:
@@ -182,3 +187,90 @@ class DataSet(Section):
     def in_demo(self) -> bool:
         """Tell whether it belongs to the demo: its images are made by code, or it says so itself."""
         return self.kind in SYNTHETIC_KINDS or self.demo
+
+
+class ClassFolders(DataSet):
+    """Images in a folder for each class."""
+
+    kind: Literal["caltech256", "folder"]
+    """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders."""
+    classes: Absent[Distinct[str]] = left_out(min_length=1)
+    """Names of the class folders that are read; all if left out. Of an archive only these need to be in place, and they
+    may have fewer images."""
+
+
+class LandmarkFolders(DataSet):
+    """Photographs of landmarks, or visterm counts, of landmarks or of classes."""
+
+    kind: Literal["landmarks", "visterms"]
+    """`landmarks`: a folder with a folder of photographs for each landmark, or any folder of images beside a folder of
+    ground-truth files in the format of Oxford5K; `visterms`: a folder of published visterm counts, without images,
+    whose labels are classes, or in the landmark study landmarks."""
+    ground_truth: Absent[str] = ABSENT
+    """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
+    out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""
+    distractors: list[str] = Field([])
+    """Folders in `path` that show none of the landmarks, where queries are drawn. Their images are only ranked, or
+    learned from as negatives."""
+    queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
+
+    @model_validator(mode="after")
+    def _has_one_truth(self) -> Self:
+        if self.ground_truth and self.distractors:
+            why = "the ground-truth files say which images show a landmark"
+            said = "has `ground_truth` and `distractors`: take `distractors` out, because {why}"
+            raise PydanticCustomError("truths", said, {"why": why})
+        return self
+
+
+class InPlace(DataSet):
+    """What is read as it is."""
+
+    kind: Literal["oxford5k", "triplets", "embeddings"]
+    """`oxford5k`: the published archives; `triplets`: a folder of rated triplets in the form of the public release;
+    `embeddings`: vectors and their manifest."""
+
+
+class TripletsOfClasses(DataSet):
+    """Class folders that triplets are drawn from."""
+
+    kind: Literal["class_triplets"]
+    """`class_triplets`: triplets that are drawn and rated by code from any folder of class folders."""
+    class_triplets: ClassTriplets = ClassTriplets()
+
+
+class PaintedClasses(DataSet):
+    """Classes whose images are made by code."""
+
+    kind: Literal["synthetic"] = Field(description="`synthetic`: classes whose images are made by code.")
+    synthetic: SyntheticClasses = SyntheticClasses()
+
+
+class PaintedLandmarkSet(DataSet):
+    """Landmarks whose images are made by code."""
+
+    kind: Literal["synthetic_landmarks"]
+    """`synthetic_landmarks`: landmarks whose images and ground truth are made by code."""
+    synthetic_landmarks: SyntheticLandmarks = SyntheticLandmarks()
+
+
+class PaintedTripletSet(DataSet):
+    """Triplets whose images are made by code."""
+
+    kind: Literal["synthetic_triplets"]
+    """`synthetic_triplets`: images and ratings that are made by code."""
+    synthetic_triplets: SyntheticTriplets = SyntheticTriplets()
+
+
+class SimulatedWeb(DataSet):
+    """A query log that is made by code."""
+
+    kind: Literal["websim"] = Field(description="`websim`: a simulated query log and visterms.")
+    simulation: Simulation = Simulation()
+
+
+Places = ClassFolders | LandmarkFolders | InPlace | TripletsOfClasses
+AnyDataSet = Annotated[
+    Places | PaintedClasses | PaintedLandmarkSet | PaintedTripletSet | SimulatedWeb, Field(discriminator="kind")
+]
+"""A data set of some kind, which has the keys of this kind and no others."""

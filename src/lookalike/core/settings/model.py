@@ -65,6 +65,11 @@ class Section(BaseModel):
             raise PydanticCustomError("unknown_key", "unknown key '{key}'; {existing}", facts)
         return given
 
+    def require(self, allowed: bool, what: str, value: object) -> None:
+        """Refuse values that do not fit together."""
+        if not allowed:
+            raise PydanticCustomError("fit", "needs {what}, not {value}", {"what": what, "value": str(value)})
+
 
 def as_written(value: object, check: ValidatorFunctionWrapHandler) -> object:
     """Check a value, and keep it as it is: without defaults filled in, and a whole number as such."""

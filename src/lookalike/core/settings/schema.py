@@ -6,7 +6,7 @@ from pydantic import Field
 
 from lookalike.core.instructions import Instructions
 from lookalike.core.seeds import integer_seed
-from lookalike.core.settings.data_sets import DataSet
+from lookalike.core.settings.data_sets import AnyDataSet
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.model import Absent, Id, Number, Section, left_out
 
@@ -30,11 +30,13 @@ class Representation(Section):
     iterations: int = Field(25, ge=1, description="Iterations of k-means.")
 
 
-class Keypoints(Section):
+class SiftSettings(Section):
     """SIFT keypoints and their descriptors (OpenCV)."""
 
     n_max: int = Field(0, ge=0, description="At most this many keypoints an image, the strongest; 0 keeps all.")
-    contrast_threshold: Number = Field(0.04, gt=0, description="Keypoints with less contrast are left out.")
+    contrast_threshold: Number = Field(0.04, gt=0)
+    """Keypoints with less contrast are left out. OpenCV divides it by the 3 layers of an octave: the 0.03 of Lowe
+    (2004), section 4, would be 0.09 here."""
     max_side: int = Field(0, ge=0)
     """Images are made smaller until no side has more pixels; 0 keeps their size."""
 
@@ -70,12 +72,12 @@ class Shared(Section):
     instructions: Instructions = "x86-64-v3"
     """Vector instructions that the libraries of every job may use. With x86-64-v3 (AVX2 and FMA) all processors that
     have them give the same digits; `native` lets each library choose by processor. A change makes no result again."""
-    datasets: dict[Id, DataSet] = Field(description="Where images come from, by data set id.")
+    datasets: dict[Id, AnyDataSet] = Field(description="Where images come from, by data set id.")
     descriptors: dict[Id, Descriptor] = Field({})
     """Block descriptors (OASIS, JMLR section 3), by id; extracted once and shared by representations."""
     representations: dict[Id, Representation] = Field({}, description="Bag-of-visterms representations, by id.")
     methods: dict[Id, Method] = Field({}, description="Learners and how their hyper-parameters are chosen, by id.")
-    keypoints: dict[Id, Keypoints] = Field({})
+    keypoints: dict[Id, SiftSettings] = Field({})
     """Local features of the landmark study (SOML, AAAI 2014), by id; extracted once and shared by codebooks."""
     codebooks: dict[Id, Codebook] = Field({}, description="Codebooks of local features, by id.")
 

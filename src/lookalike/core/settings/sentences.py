@@ -47,7 +47,10 @@ def check_exhibits(place: str, asked: Mapping[str, list[str]], known: Iterable[s
 
 def sentence(error: ErrorDetails) -> str:
     """Say in one sentence which key of the settings is wrong, and what it must be."""
-    *above, last = [str(part) for part in error["loc"]] or [""]
+    location = [str(part) for part in error["loc"]] or [""]
+    if location[0] == "datasets" and location[-1] != "[key]":  # the third is the kind, by which the keys are chosen
+        del location[2:3]
+    *above, last = location
     place, above_place = (".".join(parts) or "the top level" for parts in ([*above, last], above))
     context, value = error.get("ctx", {}), error["input"]
     match error["type"]:
@@ -55,6 +58,10 @@ def sentence(error: ErrorDetails) -> str:
             return f"config: unknown key {context['key']!r} at {place}; {context['existing']}"
         case "missing":
             return f"config: {above_place} needs `{last}`"
+        case "union_tag_not_found":
+            return f"config: {place} needs `kind`"
+        case "union_tag_invalid":
+            return f"config: {place}.kind must be {context['expected_tags']}, not {context['tag']!r}"
         case "string_pattern_mismatch" if last == "[key]":
             return (
                 f"config: {above_place} is no id: one starts with a letter or digit and goes on with letters, digits, "

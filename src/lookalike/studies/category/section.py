@@ -195,7 +195,7 @@ class CategorySection(MethodStudy):
     @property
     def scanned_classes(self) -> list[str]:
         """Classes of which a scan keeps images; of all without any."""
-        return self.data_set.classes or []
+        return getattr(self.data_set, "classes", None) or []
 
     @property
     def descriptors(self) -> dict[str, Descriptor]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import TRIPLET_KINDS
+from lookalike.core.settings.data_sets import TRIPLET_KINDS, ClassTriplets
 from lookalike.core.settings.model import plain
 from lookalike.core.settings.networks import HeldOutImages, Network, Sampler, Sampling
 from lookalike.core.settings.sentences import refer_kind
@@ -107,7 +107,7 @@ class FinegrainedStudy(Study):
     jobs: ClassVar = {
         "paint_images": "kind=data_set.kind painted=data_set.synthetic_triplets folder=images_folder"
         " n_shards=data_set.shards seed=painting_seed",
-        "read_triplets": "kind=data_set.kind class_triplets=data_set.class_triplets ratings=golden.ratings"
+        "read_triplets": "kind=data_set.kind class_triplets ratings=golden.ratings"
         " folder=images_folder seed=painting_seed",
         "describe_images": "features=described images_folder seed",
         "learn_on_features": "golden l1hashkpca oasis sampling seed",
@@ -199,6 +199,11 @@ class FinegrainedStudy(Study):
     def k(self) -> int:
         """First images that scores count."""
         return self.score.k
+
+    @property
+    def class_triplets(self) -> ClassTriplets:
+        """How triplets are drawn from class folders, where they are."""
+        return getattr(self.data_set, "class_triplets", ClassTriplets())
 
     @property
     def images_folder(self) -> str:

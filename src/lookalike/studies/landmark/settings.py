@@ -12,10 +12,10 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS, LandmarkFolders
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out, names_or, only, plain
-from lookalike.core.settings.schema import CodebookTraining, Keypoints
+from lookalike.core.settings.schema import CodebookTraining, SiftSettings
 from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
@@ -187,7 +187,7 @@ class LandmarkSettings(MethodStudy):
         """Return where its images and ground truth are, or come from."""
         return dict(plain(self.data_set, include={"kind", "path", "ground_truth", "fetch"}))
 
-    def keypoints_of(self, fitted: Sequence[str], keypoints: str, **names: str) -> Keypoints:
+    def keypoints_of(self, fitted: Sequence[str], keypoints: str, **names: str) -> SiftSettings:
         """Return what decides the keypoints of an id."""
         return self._shared.keypoints[keypoints]
 
@@ -248,7 +248,7 @@ class LandmarkSettings(MethodStudy):
     @property
     def draws_queries(self) -> bool:
         """Tell whether its landmarks are folders, whose queries are drawn, and not those of ground-truth files."""
-        return self.data_set.kind in ("landmarks", *VISTERM_KINDS) and not self.data_set.ground_truth
+        return isinstance(self.data_set, LandmarkFolders) and not self.data_set.ground_truth
 
     @property
     def landmark_names(self) -> list[str]:
@@ -258,18 +258,19 @@ class LandmarkSettings(MethodStudy):
         if self.data_set.kind == "synthetic_landmarks":
             return self._painted_names()
         data, learned = self.data_set, Path(self.folder, "learning_images.parquet")
-        folders = (folders_in if self.has_pictures else labels_in)(str(data.path)) if self.draws_queries else []
-        if folders:
-            return list(name_landmarks(folders, data.distractors))
-        if data.ground_truth and Path(data.ground_truth).is_dir():
-            return _landmarks_with(data.ground_truth, self.learning.positives)
+        if isinstance(data, LandmarkFolders):
+            if data.ground_truth is None:
+                if folders := (folders_in if self.has_pictures else labels_in)(str(data.path)):
+                    return list(name_landmarks(folders, data.distractors))
+            elif Path(data.ground_truth).is_dir():
+                return _landmarks_with(data.ground_truth, self.learning.positives)
         return sorted(set(read_table(learned)["landmark"])) if learned.is_file() else []
 
     def listing(self, key: str) -> str:
         """Return the fingerprint of a user's ``path`` or ``ground_truth``; of one that is away, that of its results."""
-        folder, recorded = str(getattr(self.data_set, key)), Path(self.folder, f"{key}_listing.txt")
         if self.data_set.kind != "landmarks":
             return ""
+        folder, recorded = str(getattr(self.data_set, key)), Path(self.folder, f"{key}_listing.txt")
         if recorded.is_file() and not Path(folder).is_dir():
             return recorded.read_text().strip()
         return listing_fingerprint(folder)

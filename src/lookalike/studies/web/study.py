@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.settings.data_sets import WEB_KINDS, Simulation
+from lookalike.core.settings.data_sets import WEB_KINDS, SimulatedWeb, Simulation
 from lookalike.core.settings.model import ABSENT, Absent, only
 from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.model import Drawn, Figure, Table
@@ -70,13 +70,6 @@ class WebStudy(Study):
         """Refuse settings that cannot work together, or a log that cannot be simulated."""
         training, place = self.training, f"web.{self.dataset}"
         refer_kind(place, self.data_set.kind, WEB_KINDS, "a query log")
-        # imported here because it loads the kernels that draw the log
-        from lookalike.data.web_simulation import WebSimulation
-
-        try:
-            WebSimulation(**dict(self.simulation), seed=self.painting_seed)
-        except LookalikeError as error:
-            raise LookalikeError(f"config: datasets.{self.dataset}.simulation: {error}") from error
         if training.interval % training.block:
             raise LookalikeError(
                 f"config: {place}.training.interval, {training.interval}, must be a multiple of training.block, "
@@ -106,7 +99,7 @@ class WebStudy(Study):
     @property
     def simulation(self) -> Simulation:
         """Return what the simulated data set is like; its title and its shards change no byte of it."""
-        return self.data_set.simulation
+        return self.data_set.simulation if isinstance(self.data_set, SimulatedWeb) else Simulation()
 
     @property
     def words(self) -> int:

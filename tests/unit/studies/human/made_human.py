@@ -8,7 +8,6 @@ from contract import claims, contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
-from lookalike.core.settings.data_sets import DataSet
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Shared
@@ -75,7 +74,7 @@ def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True, shares
 
 def given(kind="folder"):
     """The study as a job for exhibits is given it."""
-    shared = Shared(datasets={"toy": DataSet(kind=kind)}, methods={"oasis": Method(learner="OASIS")})
+    shared = Shared(datasets={"toy": {"kind": kind}}, methods={"oasis": Method(learner="OASIS")})
     return study_of("human", "toy", STUDY.bound("toy", shared).params("exhibits"))
 
 
