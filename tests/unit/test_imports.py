@@ -93,7 +93,7 @@ def test_torch_is_imported_by_the_networks_alone_these_only_when_they_are_asked_
         assert not [node for node in every if node in tree.body and "lookalike.deep" in ast.unparse(node)], path
 
 
-LISTS = f"from lookalike.studies.rooms import room_exhibits\nfor room in {registry.ROOMS!r}: room_exhibits(room)"
+LISTS = f"from lookalike.exhibits.registry import exhibits_of\nfor room in {registry.ROOMS!r}: exhibits_of(room)"
 
 
 @pytest.mark.parametrize("code", ["import lookalike.studies.settings", LISTS])

@@ -13,7 +13,8 @@ import pandas as pd
 import yaml
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from lookalike.exhibits.sheets import Sheet, html
+from lookalike.exhibits.model import Sheet
+from lookalike.exhibits.sheets import html
 from lookalike.exhibits.style import METHODS
 from lookalike.report.pages import view_id
 from lookalike.report.results import ShownExhibit

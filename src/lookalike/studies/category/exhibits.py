@@ -23,7 +23,6 @@ from lookalike.exhibits.neighbours import (
     gallery_of,
     score_text,
 )
-from lookalike.exhibits.registry import exhibit
 from lookalike.features import pyramid
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.section import AFTER, BEFORE
@@ -33,14 +32,8 @@ N_QUERIES, N_FOUND = 24, 10
 """Queries, and images of each ranking."""
 
 
-@exhibit(
-    "learning/neighbours",
-    title="Neighbours before and after learning",
-    needs=("ranks", "images", "manifest"),
-    when=lambda study: {BEFORE, AFTER} <= set(study.methods),
-)
 def neighbours(study: CategoryStudy) -> Gallery:
-    """Whether OASIS finds more images of the same class: neighbours of test images before and after learning."""
+    """Draw neighbours of test images before and after learning."""
     before, after = (Rankings.load(path) for path in study.files["ranks"])
     ids = after.query_ids.tolist()
     if before.query_ids.tolist() != ids or not ids:
@@ -86,9 +79,8 @@ def _entry(
     return entry_of(root / path, class_name(own), sides, choice, "class")
 
 
-@exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"), shows=())
 def local_binary_pattern(study: CategoryStudy) -> Picture:
-    """How the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
+    """Draw how the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
     from lookalike.studies.category.lbp_example import picture_of
 
     return picture_of(load_rgb(example_path(study)))

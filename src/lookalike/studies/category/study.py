@@ -232,7 +232,7 @@ class CategoryStudy(CategorySection):
         drawn_methods = set(drawn.frame.get("method", ()))
         methods = [method for method in self.named_methods() if method in drawn_methods]
         # curves along training are of parameters that no selection chose
-        chosen = TRACED not in (self.exhibit.asks if self.exhibit is not None else ())
+        chosen = TRACED not in (self.exhibit.metrics if self.exhibit is not None else ())
         noted: dict[str, list[str]] = {}
         for method, note, where in self._of_settings(methods) if chosen else ():
             noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")

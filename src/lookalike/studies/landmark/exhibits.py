@@ -21,13 +21,12 @@ from lookalike.exhibits.neighbours import (
     gallery_of,
     score_text,
 )
-from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.studies.landmark.rankings import MAP_FULL, read_top_images
 from lookalike.studies.landmark.results import FEATURES
 from lookalike.studies.landmark.settings import LEADING, PAIRS
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
-from lookalike.studies.metrics import rows_in, select
 
 N_QUERIES, N_FOUND = 14, 10
 """Queries of the gallery, and images of each ranking."""
@@ -54,14 +53,8 @@ def lead_points(study: LandmarkStudy) -> pd.DataFrame:
     return pd.DataFrame(records).sort_values(["words", "n_features"], kind="stable", ignore_index=True)
 
 
-@exhibit(
-    "landmark/lead",
-    title="SOML minus OASIS over words and features",
-    needs=("results",),
-    when=lambda study: study.lead is not None,
-)
 def lead_over_features(study: LandmarkStudy) -> Figure:
-    """How far S-TG and S-DA are above OASIS in mean average precision, by visual words and features of a photograph."""
+    """Draw how far S-TG and S-DA are above OASIS in mAP, by visual words and features of a photograph."""
     points = lead_points(study)
     looks = looks_of([f"{words:,} words" for words in dict.fromkeys(points["words"])])
     sizes = list(zip(dict.fromkeys(points["words"]), looks.items(), strict=True))
@@ -85,14 +78,8 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
     return Figure(points, tuple(panels), notes=notes, n_columns=len(LEADING), size=(3.4, 2.6))
 
 
-@exhibit(
-    "landmark/montage",
-    title="First results before and after learning",
-    needs=("manifest", "queries", "relevance", "images", "ranks"),
-    when=lambda study: study.compared_methods(),
-)
 def first_results(study: LandmarkStudy) -> Gallery:
-    """Whether learning finds more images of a landmark: first results before it (TF-IDF) and after it."""
+    """Draw the first results before learning (TF-IDF) and after it."""
     found = read_top_images(study.files["ranks"])
     each = found.drop_duplicates([*KEYS, "method"])
     methods = [method for method in study.compared_methods() or () if method in set(each["method"])]

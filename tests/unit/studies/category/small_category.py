@@ -10,7 +10,7 @@ from contract import printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
@@ -59,7 +59,7 @@ NO_IMAGES = pd.DataFrame({"status": pd.Series(dtype=str), "label": pd.Series(dty
 NO_SELECTIONS = pd.DataFrame({"subset": pd.Series(dtype=str)})
 
 
-def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
+def study(metrics=(), exhibit="", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
     """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual.
 
     Its results are made of these numbers and of what fits recorded.
@@ -82,7 +82,7 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, ta
     names = {name: f"{name}.parquet" for name in given} | (files or {})
     toys.finished(names, printed("category"), list(claims))
     if exhibit:
-        toys = toys.drawing(Exhibit(exhibit, "category", "", drawn, study))
+        toys = toys.drawing(exhibits_of("category").get(exhibit) or Exhibit(id=exhibit, study="category", title=""))
     return with_tables(toys, **given)
 
 

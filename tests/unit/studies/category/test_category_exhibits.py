@@ -28,15 +28,13 @@ from small_category import (
 from lookalike.core.settings.model import plain
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.headline import headline
-from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.style import look_of
 from lookalike.ranking.comparison import class_jackknife
 from lookalike.studies.category.results import kept_after_the_end
 from lookalike.studies.category.settings import Halves
-from lookalike.studies.rooms import room_exhibits
 
-EVERY = room_exhibits("category")
+EVERY = exhibits_of("category")
 PRINTED = [f"{JMLR}/{name}" for name in ("table4", "table5", "fig5", "fig6", "text")]
 PRINTED += [f"{DRAFT}/{name}" for name in ("table1", "table2", "fig3", "fig4", "text")]
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
@@ -50,7 +48,7 @@ WORDS_500 = {"representation": {"words": 500}}
 def whole(id, **more):
     """A study with all kinds of numbers, given an exhibit; MCML did not end on Var10."""
     toys = study_with_all(**more) if more else usual_study()
-    return toys.drawing(Exhibit(id, "category", "", EVERY[id].kind, study))
+    return toys.drawing(EVERY[id])
 
 
 def study_with_all(tables=None, **more):
@@ -143,9 +141,10 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
         "31.5 ± 1.3",
         "",
     ]
-    below = table.below.frame.set_index("method")
-    assert below.loc["mcml", "printed"] == "+4"
-    assert below.loc["mcml", "map, jackknife over classes"].startswith("+4.5 [")
+    _, below = table.sheets
+    assert below.heads[1:] == ("mAP [95%, jackknife over classes]", "p", "the paper")
+    (gap, _, in_print) = next(row for row in below.rows if row[0] == "MCML")[1:]
+    assert (gap[:6], in_print) == ("+4.5 [", "+4")
     claim = next(claim for claim in claims_of(claim_rows("category")) if claim.id == "jmlr-better-map")
     assert toys.scope_of(claim).settings == ["classes=10"]
 
@@ -205,20 +204,28 @@ def test_numbers_by_hand(id, keys, expected):
 
 def test_tables_have_the_papers_form():
     table = drawn(f"{JMLR}/table4")
-    first, below = sheets_of(table)
+    first, below = table.sheets
     assert first.heads[:4] == ("10 classes", "", "OASIS", "MCML")
     assert first.rows[0][:3] == ("Mean avg. prec.", "ours", "33 ± 0.2")
     assert below.heading.startswith("Differences: OASIS minus method")
-    gaps = table.below.frame.set_index("method")
-    assert set(gaps["block"]) == {"10 classes"}
-    assert gaps.loc["lego", ["map, folds", "map, folds, p", "printed"]].tolist() == ["−2.0 [−2.4, −1.6]", "0.002", "+6"]
-    assert gaps.loc["lego", "map, equal, folds"].startswith("+7.0")
-    assert "mcml" not in gaps.index, "a fit that did not end has no difference"
+    assert below.heads[1:] == (
+        "mAP [95%, over folds]",
+        "p",
+        "mAP [95%, over images]",
+        "mAP, equal settings [95%, over folds]",
+        "p",
+        "the paper",
+    )
+    assert below.title == "10 classes"
+    gaps = {row[0]: row[1:] for row in below.rows}
+    assert (*gaps["LEGO"][:2], gaps["LEGO"][-1]) == ("−2.0 [−2.4, −1.6]", "0.002", "+6")
+    assert gaps["LEGO"][3].startswith("+7.0")
+    assert "MCML" not in gaps, "a fit that did not end has no difference"
     assert "The order is OASIS, LEGO, Euclidean: that of the paper." in table.notes
-    assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
-    ratios = drawn(f"{JMLR}/table5").below.frame.set_index(["method", "ratio"])["value"]
-    expected = {"Paper / ours": 143, "Over OASIS, ours": 10, "Over OASIS, paper": 143 / 0.12}
-    assert ratios["lego"].to_dict() == pytest.approx(expected)
+    assert drawn(f"{DRAFT}/table1").sheets[0].title == "Var10"
+    _, ratios = drawn(f"{JMLR}/table5").sheets
+    of_lego = [(row[0], row[ratios.heads.index("LEGO")]) for row in ratios.rows]
+    assert of_lego == [("Over OASIS, ours", "10x"), ("Over OASIS, paper", "1,200x"), ("Paper / ours", "140x")]
 
 
 def test_numbers_of_other_data_say_so():
@@ -283,7 +290,7 @@ def test_steps_of_oasis_on_rows_are_as_many_as_validation_gives_it():
         "n_steps": {"oasis": 500.0, "oasis-rows": 1000.0},
     }
     times = both | {"cpu_seconds_fit": {"oasis": 6.0, "oasis-rows": 60.0}}
-    toys = contrasted(study([], f"{JMLR}/table5", "table", fits=fits(**times)))
+    toys = contrasted(study([], f"{JMLR}/table5", fits=fits(**times)))
     assert cell(EVERY[f"{JMLR}/table5"].draw(toys).frame, method="oasis-rows")["ours"] == pytest.approx(0.5)
 
 

@@ -10,7 +10,7 @@ from contract import check_exhibits, check_not_run
 
 from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.headline import headline
-from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.report.kept import run_summary
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
@@ -22,7 +22,7 @@ PRECISION, SCORE = "similarity_precision", "score@30"
 
 def row(table, name):
     """Cells of one row of a table as it is read."""
-    return next(row for row in sheets_of(table)[0].rows if row[0] == name)
+    return next(row for row in table.sheets[0].rows if row[0] == name)
 
 
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
@@ -61,7 +61,7 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
     table = made.drawn(study, name)
     assert tuple(dict.fromkeys(table.frame["method"])) == systems
     assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
-    rows = sheets_of(table)[0].rows
+    rows = table.sheets[0].rows
     place = [row[0] for row in rows].index("DeepRanking")
     assert rows[place] == (
         "DeepRanking",
@@ -80,7 +80,7 @@ def test_what_nobody_rated_says_so(kind, tmp_path):
     assert table.frame["unit"].unique().tolist() == ["percent", "triplets"]
     # scores of another k are read alike
     assert row(table, "HOG")[3].startswith("3,099")
-    assert "Score-5" in sheets_of(table)[0].heads
+    assert "Score-5" in table.sheets[0].heads
     assert "Scores rank 1,000 images in the median, of which the top 5 are 0%; the paper ranks 1,000." in study.notes(
         table
     )
@@ -133,7 +133,7 @@ LEARNED = {"fig4"}
 )
 def test_what_would_be_an_empty_frame_is_not_listed(settings, lacking, unlisted):
     study = made.given(surroundings=lacking, **{"golden": {"ratings": 0.25}} | settings)
-    names = {exhibit.name for exhibit in study.known_exhibits().values()}
+    names = {exhibit.name for exhibit in exhibits_of("finegrained").values()}
     assert names - {exhibit.name for exhibit in study.own_exhibits()} == unlisted
 
 

@@ -12,11 +12,12 @@ from lookalike.core.settings.data_sets import DataSet
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Shared
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.ratings import COLUMNS, results_of
 from lookalike.studies.human.study import HumanStudy
-from lookalike.studies.rooms import room_exhibits, study_of
+from lookalike.studies.rooms import study_of
 
 PATHS = [f"{label}/{number:04d}.png" for number, label in enumerate(np.repeat(["boat", "tree", "house"], 8))]
 IMAGES = range(100, 100 + len(PATHS))
@@ -96,5 +97,5 @@ def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
 
 def drawn(study, id):
     """An exhibit as data, and the study as it is while that is drawn."""
-    exhibit = room_exhibits("human")[id]
+    exhibit = exhibits_of("human")[id]
     return exhibit.draw(study.drawing(exhibit)), study.drawing(exhibit)

@@ -8,13 +8,13 @@ from contract import claims, contrasted, printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.results import results_frame
+from lookalike.exhibits.results import results_frame, select
 from lookalike.exhibits.style import METHODS
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.results import results_of, rows_of_run, times_of
 from lookalike.studies.landmark.settings import CHOSEN
 from lookalike.studies.landmark.study import LANDMARKS
-from lookalike.studies.metrics import metrics_frame, select
+from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.rooms import study_of
 
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}

@@ -5,10 +5,9 @@ from contract import check_exhibits, check_not_run, n_printed
 from small_landmark import LANDMARKS, WORDS, fits, metrics, pictures, results, study, tables
 
 from lookalike.exhibits.headline import headline
-from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.registry import exhibits_of
+from lookalike.exhibits.results import select
 from lookalike.studies.landmark import exhibits
-from lookalike.studies.landmark.study import LandmarkStudy
-from lookalike.studies.metrics import select
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
 DATA = {"landmark/montage": "Oxford5K"}
@@ -23,7 +22,7 @@ def oxford():
 
 def table_of(study, place=0, first=1):
     """The paper's table of precision with one of its codebooks, and the study as it draws it."""
-    exhibit = LandmarkStudy.known_exhibits()[f"soml-aaai-2014/table{first + place}"]
+    exhibit = exhibits_of("landmark")[f"soml-aaai-2014/table{first + place}"]
     study = study.drawing(exhibit)
     return exhibit.draw(study), study
 
@@ -62,7 +61,7 @@ def test_other_landmarks_stand_beside_the_papers_mean():
     cells = table.frame.set_index(["landmark", "method"])
     assert cells.loc[named, "printed"].isna().all()
     assert cells.loc[("mean", "tfidf"), "printed"] == 33.86
-    (sheet,) = sheets_of(table)
+    (sheet,) = table.sheets
     assert [row[:2] for row in sheet.rows] == [("All Souls", "ours"), ("Tower", "ours"), ("mAP", "ours"), ("", "paper")]
     assert "The paper's row is the mean over its 7 landmarks of Oxford." in own.notes(table)
     # the paper prints no mean of sparsity

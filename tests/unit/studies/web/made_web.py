@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from contract import printed
 
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame, write_results
 from lookalike.studies.rooms import study_of
 from lookalike.studies.settings import checked
@@ -83,7 +84,7 @@ def toy_study(folder, exhibit, times=()):
     for name, rows in tables.items():
         write_results(rows, folder / f"{name}.parquet")
     study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"))
-    return study.drawing(study.known_exhibits()[exhibit])
+    return study.drawing(exhibits_of("web")[exhibit])
 
 
 def given():

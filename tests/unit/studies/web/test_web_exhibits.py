@@ -10,7 +10,6 @@ from contract import check_exhibits, check_not_run, check_plan
 from made_web import COUNTS, EXPONENT, FACTOR, SECTION, toy_study, toy_times, web_study
 
 from lookalike.exhibits.headline import headline
-from lookalike.exhibits.sheets import sheets_of
 from lookalike.studies.web import exhibits
 
 PRINTED = [
@@ -46,7 +45,7 @@ def test_counts_stand_beside_those_of_jmlr(tmp_path):
         assert cells.loc[("test", "queries"), "printed"] == 41_877
         assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
         assert cells["printed"].notna().sum() == 6
-        (sheet,) = sheets_of(table)
+        (sheet,) = table.sheets
         assert sheet.rows[0][:4] == ("Training", "ours", "139,944", "2,292,259")
 
 
