@@ -7,9 +7,9 @@ with logged(snakemake):
 
     from lookalike.core.files import write_table, write_text
     from lookalike.exhibits.claims_table import claim_records
-    from lookalike.exhibits.headline import headline
     from lookalike.exhibits.registry import exhibits_of
     from lookalike.exhibits.statuses import State
+    from lookalike.exhibits.words import headline
     from lookalike.exhibits.writing import write_exhibits
     from lookalike.studies.rooms import contrasts_of, study_of
 

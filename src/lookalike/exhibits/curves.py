@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.model import Axis, Drawn, Figure, Line, Panel, Series
+from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.printed import PARTITIONS
-from lookalike.exhibits.registry import Curves, Exhibit, Layout, Level
+from lookalike.exhibits.registry import Curves, Exhibit, Level
 from lookalike.exhibits.results import TIMED_OUT, select
 from lookalike.exhibits.style import BLACK, GREY, TRAINING, Look, look_of, looks_of
-from lookalike.exhibits.tables import cells_of, keyed, numbers_in_text, table_of, values_of
+from lookalike.exhibits.tables import cells_of, keyed, values_of
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
@@ -32,27 +32,17 @@ PRINTED, UPRIGHT = ", printed", ", upright"
 THIN = Look(GREY, "")
 
 
-def draw(exhibit: Exhibit, study: Study) -> Drawn:
-    """Draw the table, the figure or the numbers in the text that an entry lays out."""
-    if isinstance(exhibit.figure, Curves):
-        return figure_of(exhibit, exhibit.figure, study)
-    return (
-        table_of(exhibit, exhibit.table, study)
-        if isinstance(exhibit.table, Layout)
-        else numbers_in_text(exhibit, study)
-    )
-
-
-def figure_of(exhibit: Exhibit, layout: Curves, study: Study) -> Figure:
+def figure_of(exhibit: Exhibit, study: Study) -> Figure:
     """Return a figure with a curve of each method in the panels."""
+    layout = exhibit.curves
     titles = {axis: values_of(exhibit, study, axis) for axis in layout.panels}
     methods = values_of(exhibit, study, "method")
     places: list[Where] = [dict(zip(layout.panels, values, strict=True)) for values in product(*titles.values())]
-    frame = frame_of(exhibit, layout, study, places)
+    frame = frame_of(exhibit, study, places)
     names = [", ".join(titles[axis][value] for axis, value in place.items()) for place in places]
     panels = [panel_of(layout, study, frame, place, named(methods, place, titles)) for place in places]
     titled = [replace(panel, title=title) for panel, title in zip(panels, lettered(names), strict=True)]
-    cells = compared(exhibit, layout, study, methods) if layout.printed else None
+    cells = compared(exhibit, study, methods) if layout.printed else None
     # panels of one part stand beside each other
     n_columns = len(titles[layout.panels[-1]]) if len(layout.panels) > 1 else 0
     return Figure(frame, tuple(titled), cells, tuple(exhibit.notes), n_columns=n_columns)
@@ -64,21 +54,23 @@ def named(methods: Mapping[str, str], place: Where, titles: Mapping[str, Mapping
     return {method: f"{title}, {metric}" for method, title in methods.items()} if metric else methods
 
 
-def frame_of(exhibit: Exhibit, layout: Curves, study: Study, places: list[Where]) -> pd.DataFrame:
+def frame_of(exhibit: Exhibit, study: Study, places: list[Where]) -> pd.DataFrame:
     """Return the rows of the CSV: the curves, straight lines and printed points of all panels."""
-    curves = curves_of(exhibit, layout, study)
+    layout = exhibit.curves
+    curves = curves_of(exhibit, study)
     parts = [curves]
     for place in places:
         for level in (layout.level, layout.upright) if len(select(curves, **place)) else ():
             parts += [level_row(layout, level, study, place)] if level is not None else []
         if layout.printed:
-            parts.append(printed_points(exhibit, layout, study, place, pd.concat(parts)))
+            parts.append(printed_points(exhibit, study, place, pd.concat(parts)))
     full = [part for part in parts if len(part)]
     return pd.concat(full, ignore_index=True) if full else curves
 
 
-def curves_of(exhibit: Exhibit, layout: Curves, study: Study) -> pd.DataFrame:
+def curves_of(exhibit: Exhibit, study: Study) -> pd.DataFrame:
     """Return means over repeats at each x, with standard errors."""
+    layout = exhibit.curves
     keys = [*dict.fromkeys((*layout.panels, "method")), "x"]
     panels = {axis: list(values_of(exhibit, study, axis)) for axis in layout.panels}
     rows = select(study.results, **{**exhibit.where, **panels})
@@ -123,8 +115,9 @@ def level_row(layout: Curves, level: Level, study: Study, place: Where) -> pd.Da
     return pd.DataFrame([{**place, "method": level.method, "mean": values.mean(), **numbers}])
 
 
-def printed_points(exhibit: Exhibit, layout: Curves, study: Study, place: Where, frame: pd.DataFrame) -> pd.DataFrame:
+def printed_points(exhibit: Exhibit, study: Study, place: Where, frame: pd.DataFrame) -> pd.DataFrame:
     """Return what the paper prints, at its x, on settings whose numbers may stand beside print."""
+    layout = exhibit.curves
     setting = place.get("setting", "")
     level = layout.level
     if not study.is_comparable(setting) or (level and any(place[name] != value for name, value in level.where.items())):
@@ -203,8 +196,9 @@ def lines_of(layout: Curves, own: pd.DataFrame) -> Iterator[Line]:
             yield Line(layout.upright.name, float(x), dotted, upright=True)
 
 
-def compared(exhibit: Exhibit, layout: Curves, study: Study, methods: Mapping[str, str]) -> pd.DataFrame:
+def compared(exhibit: Exhibit, study: Study, methods: Mapping[str, str]) -> pd.DataFrame:
     """Return the numbers beside print, which the figure shows as points."""
+    layout = exhibit.curves
     where = {**exhibit.where, "metric": list(layout.printed)}
     named = [*(layout.printed_methods or methods)]
     beside = exhibit.model_copy(update={"where": where, "shows": named, "figure": None})

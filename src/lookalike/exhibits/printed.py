@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,10 +31,6 @@ def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
     return table
 
 
-Cell = Mapping[Any, Any]
-"""A row of a table of numbers beside print, by column."""
-
-
 def beside_print(
     ours: pd.DataFrame, printed: pd.DataFrame, *, on: Sequence[str] = ("setting", "method", "metric")
 ) -> pd.DataFrame:
@@ -48,10 +43,12 @@ def beside_print(
     the paper has such a cell.
     """
     keys = list(on)
-    found = printed[[*keys, "value", "spread", "note"]].drop_duplicates(keys)
+    # a study whose settings have names of its own says which printed setting each is
+    named = [name for name in ("printed_setting",) if name in printed]
+    found = printed.reindex(columns=[*keys, *named, "value", "spread", "note"]).drop_duplicates(keys)
     cells = ours.merge(found, on=keys, how="left", indicator="is_printed")
     cells = cells.rename(columns={"value": "printed", "spread": "printed_std"})
-    return cells.assign(note=cells["note"].fillna(""), is_printed=cells["is_printed"] == "both")
+    return cells.assign(note=cells["note"].astype("object").fillna(""), is_printed=cells["is_printed"] == "both")
 
 
 def swapped(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]] | None:

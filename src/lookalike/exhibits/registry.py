@@ -41,29 +41,9 @@ class Paper(NamedTuple):
     """Where it can be read; "" where we know of no lasting address."""
 
 
-_OASIS = "Chechik, Sharma, Shalit and Bengio"
+HERE = Path(__file__).parent
 PAPERS = {
-    "oasis-jmlr-2010": Paper(
-        "jmlr2010",
-        "jmlr",
-        "OASIS, JMLR 2010",
-        "JMLR 2010",
-        f"{_OASIS}, JMLR 11 (2010), pages 1109-1135",
-        "https://jmlr.org/papers/v11/chechik10a.html",
-    ),
-    "oasis-2009-draft": Paper("draft2009", "draft", "OASIS, draft of 2009", "Draft 2009", f"{_OASIS}, draft of 2009"),
-    "oasis-nips-2009": Paper("nips2009", "nips", "OASIS, NIPS 2009", "NIPS 2009", f"{_OASIS}, NIPS 2009"),
-    "soml-aaai-2014": Paper(
-        "aaai2014", "soml", "SOML, AAAI 2014", "AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"
-    ),
-    "deep-ranking-cvpr-2014": Paper(
-        "cvpr2014",
-        "cvpr",
-        "Deep Ranking, CVPR 2014",
-        "CVPR 2014",
-        "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
-        "https://doi.org/10.1109/CVPR.2014.180",
-    ),
+    id: Paper(**about) for id, about in yaml.safe_load((HERE / "papers.yaml").read_text(encoding="utf-8")).items()
 }
 """Papers by id, in the order in which an index lists them. Every other group of exhibits is our own."""
 ROOMS = ("category", "embeddings", "landmark", "web", "finegrained", "human")
@@ -76,7 +56,6 @@ FILES = {
     "picture": PICTURES,
 }
 """Kind of an exhibit to the suffixes of its files."""
-STUDIES = Path(__file__).parents[1] / "studies"
 GivenAxis = Annotated[Axis, BeforeValidator(lambda given: Axis(**given))]
 
 
@@ -125,8 +104,8 @@ class Curves(Section):
 
     panels: list[str]
     """Columns of results whose values make the panels."""
-    x: GivenAxis
-    y: GivenAxis
+    x: GivenAxis = Axis()
+    y: GivenAxis = Axis()
     last: float = math.inf
     """The largest x that is shown."""
     minus: str = ""
@@ -257,10 +236,19 @@ class Exhibit(Section):
         """Methods whose numbers it needs: those that it shows, and those compared with them; None of all."""
         if self.function and "shows" not in self.model_fields_set:
             return None
-        table = self.table if isinstance(self.table, Layout) else Layout(rows="")
-        figure = self.figure if isinstance(self.figure, Curves) else None
-        lines = [figure.minus, *(line.method for line in (figure.level, figure.upright) if line)] if figure else []
-        return list(dict.fromkeys(filter(None, (*self.shows, *self.runs, *lines, table.minus, table.over))))
+        lines = [line.method for line in (self.curves.level, self.curves.upright) if line is not None]
+        others = [self.curves.minus, self.layout.minus, self.layout.over]
+        return list(dict.fromkeys(filter(None, (*self.shows, *self.runs, *lines, *others))))
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of its table; one without rows where it has none."""
+        return self.table if isinstance(self.table, Layout) else Layout(rows="")
+
+    @property
+    def curves(self) -> Curves:
+        """Layout of its figure; one without panels where it has none."""
+        return self.figure if isinstance(self.figure, Curves) else Curves(panels=[])
 
     @property
     def function(self) -> str:
@@ -284,16 +272,18 @@ class Exhibit(Section):
 
     def draw(self, study: Study) -> Drawn:
         """Draw it from a study's tables and files."""
-        # by name, because what draws exhibits is no code behind contrasts
-        draw = resolve_name(self.function or "lookalike.exhibits.curves.draw")
-        drawn: Drawn = draw(study) if self.function else draw(self, study)
+        # by name, because a plan reads entries and draws nothing
+        of_text = "tables.numbers_in_text" if self.text else "tables.table_of"
+        layout = "curves.figure_of" if self.kind == "figure" else of_text
+        given = (study,) if self.function else (self, study)
+        drawn: Drawn = resolve_name(self.function or f"lookalike.exhibits.{layout}")(*given)
         return drawn
 
 
 @cache
 def exhibits_of(room: str) -> dict[str, Exhibit]:
     """Return the exhibits that studies of a room may have by id, in the order of its exhibits.yaml."""
-    path = STUDIES / room / "exhibits.yaml"
+    path = HERE.parent / "studies" / room / "exhibits.yaml"
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     return {id: _exhibit(id, room, order, entry) for order, (id, entry) in enumerate(entries.items())}
 

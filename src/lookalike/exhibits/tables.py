@@ -15,6 +15,7 @@ from lookalike.exhibits.model import Names, Sheet, Table
 from lookalike.exhibits.printed import (
     MISSING,
     STAR,
+    beside_print,
     bracketed,
     minutes_text,
     p_value,
@@ -53,8 +54,9 @@ def keyed(rows: pd.DataFrame, axes: list[str]) -> pd.MultiIndex:
     return pd.MultiIndex.from_frame(rows[axes])
 
 
-def table_of(exhibit: Exhibit, layout: Layout, study: Study) -> Table:
+def table_of(exhibit: Exhibit, study: Study) -> Table:
     """Return a table: the mean of each cell over its repeats, the paper's number beneath, and ``*`` of lost fits."""
+    layout = exhibit.layout
     axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
     titles = {axis: values_of(exhibit, study, axis) for axis in axes}
     cells = cells_of(exhibit, study, axes, titles)
@@ -69,8 +71,8 @@ def table_of(exhibit: Exhibit, layout: Layout, study: Study) -> Table:
         minus = f"minus {study.title_of(layout.minus)}"
         heads[layout.columns] |= {f"{value}, minus": minus for value in titles[layout.columns]}
     sheets = sheets_of_cells(cells, layout.rows, layout.columns, layout.blocks, heads, best=layout.best)
-    below = ratios_below(cells, layout, heads, study) if layout.over else differences_below(exhibit, layout, study)
-    notes = (*exhibit.notes, *orders(exhibit, layout, study, cells))
+    below = ratios_below(cells, layout, heads, study) if layout.over else differences_below(exhibit, study)
+    notes = (*exhibit.notes, *orders(exhibit, study, cells))
     return Table(cells, (*sheets, *below), heads, notes)
 
 
@@ -80,16 +82,8 @@ def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[st
     # a share stands as the papers print it, in percent
     rows = rows.assign(value=rows["value"].where(rows["unit"] != "fraction", 100 * rows["value"]))
     numbers = rows.groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
-    printed = select(study.printed_results(), **exhibit.where).rename(
-        columns={"value": "printed", "spread": "printed_std"}
-    )
-    # a study whose settings have names of its own says which printed setting each is
-    named = [name for name in ("printed_setting",) if name in printed]
-    printed = printed.reindex(columns=[*axes, *named, "printed", "printed_std", "note"]).drop_duplicates(axes)
-    cells = pd.DataFrame(product(*titles.values()), columns=axes)
-    cells = cells.merge(numbers.reset_index(), on=axes, how="left")
-    cells = cells.merge(printed, on=axes, how="left", indicator="is_printed")
-    cells = cells.assign(is_printed=cells["is_printed"] == "both", note=cells["note"].astype("object").fillna(""))
+    cells = pd.DataFrame(product(*titles.values()), columns=axes).merge(numbers.reset_index(), on=axes, how="left")
+    cells = beside_print(cells, select(study.printed_results(), **exhibit.where), on=axes)
     if "metric" not in axes:
         cells["metric"] = next(iter(exhibit.metrics), "")
     else:  # a metric that nobody has, such as one of further runs, has no row
@@ -147,8 +141,9 @@ def lost_fits(study: Study, exhibit: Exhibit, axes: list[str]) -> pd.MultiIndex:
     return keyed(rows.drop_duplicates(axes), axes)
 
 
-def orders(exhibit: Exhibit, layout: Layout, study: Study, cells: pd.DataFrame) -> Iterator[str]:
+def orders(exhibit: Exhibit, study: Study, cells: pd.DataFrame) -> Iterator[str]:
     """Say of each block with printed numbers whether methods come in their order, by the first metric."""
+    layout = exhibit.layout
     if layout.best != "max" or layout.rows != "metric" or study.synthetic or not layout.blocks:
         return
     own = cells[(cells["metric"] == exhibit.metrics[0]) & cells["printed"].notna() & cells["ours"].notna()]
@@ -184,8 +179,9 @@ def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFra
     return pd.DataFrame(found)
 
 
-def differences_below(exhibit: Exhibit, layout: Layout, study: Study) -> tuple[Sheet, ...]:
+def differences_below(exhibit: Exhibit, study: Study) -> tuple[Sheet, ...]:
     """Return the differences of the first method from all others, a column for each metric and interval."""
+    layout = exhibit.layout
     first, *others = study.methods_named(exhibit.shows)
     records, heads = [], {"method": ""}
     for setting, title in values_of(exhibit, study, layout.blocks).items() if layout.below else ():

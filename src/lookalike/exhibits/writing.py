@@ -25,19 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sidecar:
-    """The contents of ``{name}.json``: an exhibit of a data set."""
+    """The contents of ``{name}.json``: an exhibit of a data set; what `Exhibit` has is called the same."""
 
     id: str
-    """``paper/name``."""
     paper: str
-    """Id of the paper, or of a group of our own."""
     name: str
-    """Name of its files: ``table4``."""
     label: str
-    """Name that the paper gives it; "" for an exhibit of our own."""
     title: str
     kind: str
-    """``table``, ``figure``, ``gallery`` or ``picture``."""
     study: str
     order: int
     """Its place in its paper."""

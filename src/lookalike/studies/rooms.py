@@ -44,7 +44,13 @@ def drawing_code(room: str) -> list[str]:
     """Return the files of a room, and what else it names at run time, that its exhibits are drawn by."""
     folder = Path(__file__).parent / room
     names = ("exhibits.yaml", "exhibits.py", "pictures.py", "study.py", "contrasts.py")
-    return ["exhibits/curves.py", *(f"studies/{room}/{name}" for name in names if (folder / name).is_file())]
+    facts = [f"exhibits/{name}" for name in ("papers.yaml", "methods.yaml", "paper.mplstyle")]
+    return [
+        "exhibits/curves.py",
+        "exhibits/tables.py",
+        *facts,
+        *(f"studies/{room}/{name}" for name in names if (folder / name).is_file()),
+    ]
 
 
 def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:

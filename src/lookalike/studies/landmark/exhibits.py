@@ -10,11 +10,8 @@ import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG
-from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Panel, Series
+from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Panel, Ranking, Series
 from lookalike.exhibits.neighbours import (
-    Candidate,
-    ChosenQuery,
-    Side,
     choice_note,
     choose,
     entry_of,
@@ -90,11 +87,12 @@ def first_results(study: LandmarkStudy) -> Gallery:
         return gallery_of([], (f"no query has rankings by both {titles}",))
     pairs = pairs[pairs["draw"] == pairs["draw"].min()]
     gains = pairs[methods[1]] - pairs[methods[0]]
-    rows = zip(pairs.index, pairs["landmark"], gains, strict=True)
-    candidates = [Candidate(key, str(landmark), float(gain)) for key, landmark, gain in rows]
+    candidates = pd.DataFrame({"group": pairs["landmark"], "gain": gains})
     choices = choose(candidates, N_QUERIES, seed=study.seed, dataset=study.dataset)
     results = _with_relevance(study, found, methods)
-    entries = [_entry(study, results, pairs.loc[choice.key].to_dict(), methods, choice) for choice in choices]
+    entries = [
+        _entry(study, results, pairs.loc[choice.Index].to_dict(), methods, choice) for choice in choices.itertuples()
+    ]
     notes = (
         choice_note(candidates, choices, seed=study.seed, groups="landmarks", measure="average precision"),
         f"Queries of one draw, with {study.words_of([*study.codebook_ids][-1])}. Images to learn from are not ranked, "
@@ -113,11 +111,11 @@ def _with_relevance(study: LandmarkStudy, found: pd.DataFrame, methods: list[str
 
 
 def _entry(
-    study: LandmarkStudy, results: pd.DataFrame, pair: Mapping[Hashable, Any], methods: list[str], choice: ChosenQuery
+    study: LandmarkStudy, results: pd.DataFrame, pair: Mapping[Hashable, Any], methods: list[str], choice: Any
 ) -> Entry:
     """Return a query with its rectangle, and the first images that each method found."""
     images, root = study.table("manifest").set_index("image_id"), study.images_root
-    landmark, sides = landmark_title(pair["landmark"]), list[Side]()
+    landmark, sides = landmark_title(pair["landmark"]), list[Ranking]()
     # what other images show, the ground truth does not say
     words = {kind: f"{landmark}, {kind}" for kind in MARKS} | {"wrong": ""}
     for method in methods:
@@ -127,8 +125,9 @@ def _entry(
             Found(str(root / row.path), words[row.relevance], MARKS[row.relevance], score_text(row.score))
             for row in rows_in(rows)
         )
-        sides.append(Side(study.title_of(method), tuple(found), pair[method]))
+        sides.append(Ranking(study.title_of(method), tuple(found)))
     query = study.table("queries").set_index("query").loc[pair["query"]]
     image = images.loc[query["image_id"]]
     left, top, right, bottom = query[["x_min", "y_min", "x_max", "y_max"]] / image[["width", "height"] * 2].to_numpy()
-    return entry_of(root / image["path"], landmark, sides, choice, "landmark", (left, top, right, bottom))
+    precisions = [pair[method] for method in methods]
+    return entry_of(root / image["path"], landmark, sides, precisions, choice, "landmark", (left, top, right, bottom))

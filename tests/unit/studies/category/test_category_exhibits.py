@@ -27,9 +27,9 @@ from small_category import (
 
 from lookalike.core.settings.model import plain
 from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.style import look_of
+from lookalike.exhibits.words import headline
 from lookalike.ranking.comparison import class_jackknife
 from lookalike.studies.category.results import kept_after_the_end
 from lookalike.studies.category.settings import Halves

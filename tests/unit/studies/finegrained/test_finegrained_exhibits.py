@@ -9,8 +9,8 @@ import pytest
 from contract import check_exhibits, check_not_run
 
 from lookalike.exhibits.claims_table import claim_records
-from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
+from lookalike.exhibits.words import headline
 from lookalike.report.kept import run_summary
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results

@@ -9,7 +9,7 @@ from PIL import Image
 
 from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame, select
-from lookalike.exhibits.style import METHODS
+from lookalike.exhibits.style import TITLES as PRINTED_TITLES
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.results import results_of, rows_of_run, times_of
 from lookalike.studies.landmark.settings import CHOSEN
@@ -26,8 +26,8 @@ SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "
 DRAWS = 5
 PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}}
 PARAMETERS |= {"soml-da": {"regularization": 1e-6, "gamma": 1e-4}}
-TITLES = {method: METHODS[method][0] for method in ("tfidf", *LEARNED)}
-TITLES |= {chosen: f"{METHODS[method][0]}, chosen" for method, chosen in CHOSEN.items()}
+TITLES = {method: PRINTED_TITLES[method] for method in ("tfidf", *LEARNED)}
+TITLES |= {chosen: f"{TITLES[method]}, chosen" for method, chosen in CHOSEN.items()}
 PAPERS_METHODS = {
     method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
     for method, title in TITLES.items()

@@ -4,9 +4,9 @@ import pytest
 from contract import check_exhibits, check_not_run, n_printed
 from small_landmark import LANDMARKS, WORDS, fits, metrics, pictures, results, study, tables
 
-from lookalike.exhibits.headline import headline
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import select
+from lookalike.exhibits.words import headline
 from lookalike.studies.landmark import exhibits
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]

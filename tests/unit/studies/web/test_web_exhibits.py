@@ -9,7 +9,7 @@ import pytest
 from contract import check_exhibits, check_not_run, check_plan
 from made_web import COUNTS, EXPONENT, FACTOR, SECTION, toy_study, toy_times, web_study
 
-from lookalike.exhibits.headline import headline
+from lookalike.exhibits.words import headline
 from lookalike.studies.web import exhibits
 
 PRINTED = [
