@@ -94,7 +94,7 @@ class PaperReader:
             return self._missing("No verdict on a claim of this paper is among the results")
         rows = [
             (
-                f"{claim['verdict'].badge.sign} {claim['verdict']}",
+                f"{claim['verdict'].sign} {claim['verdict']}",
                 f"{'Primary: ' * bool(claim['primary'])}{claim['claim']} ({claim['place']})",
                 f"{', '.join(filter(None, (claim['title'], claim['scope'])))}: {claim['evidence']}",
             )
