@@ -17,6 +17,8 @@ from lookalike.report.pictures import POINT
 from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows
 from lookalike.studies.settings import checked
 
+NOT_RUN = "not run: put archive.tar at data/made"
+
 
 def printed(room):
     return printed_rows(ROOT / "workflow/resources/reference-values.csv", room)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from contract import claims as claim_rows
 from contract import printed, verdict_on
-from small_category import (
+from made_category import (
     IDS,
     LABELS,
     METHODS,

@@ -6,23 +6,17 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from contract import check_exhibits, check_not_run
 from contract import claims as claim_rows
-from small_category import (
+from made_category import (
     CLASSES,
     DRAFT,
     JMLR,
-    PSD,
-    UNFINISHED,
     VAR10,
     VAR20,
-    against,
     contrasted,
-    curve,
     fits,
-    images,
-    scores,
     study,
+    study_with_all,
 )
 
 from lookalike.core.settings.model import plain
@@ -35,12 +29,6 @@ from lookalike.studies.category.results import kept_after_the_end
 from lookalike.studies.category.settings import Halves
 
 EVERY = exhibits_of("category")
-PRINTED = [f"{JMLR}/{name}" for name in ("table4", "table5", "fig5", "fig6", "text")]
-PRINTED += [f"{DRAFT}/{name}" for name in ("table1", "table2", "fig3", "fig4", "text")]
-LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
-CANDIDATES = (
-    pd.DataFrame(scores(oasis_equal=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)
-)
 SYNTHETIC = {"kind": "synthetic"}
 WORDS_500 = {"representation": {"words": 500}}
 
@@ -49,31 +37,6 @@ def whole(id, **more):
     """A study with all kinds of numbers, given an exhibit; MCML did not end on Var10."""
     toys = study_with_all(**more) if more else usual_study()
     return toys.drawing(EVERY[id])
-
-
-def study_with_all(tables=None, **more):
-    at_minimum = {"lmnn_factor": 0.2}
-    rows = scores(**LEVELS, **at_minimum) + scores("train_map", **LEVELS, **at_minimum)
-    k = np.arange(1, 100)
-    for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
-        rows += curve(method, 1.5 * level * np.exp(-k / 80), "p@k", steps=k.tolist())
-    rows += scores("map of new classes", oasis=0.29, euclidean=0.3) + scores(oasis_psd=0.4)
-    rows += curve("oasis", (0.2, 0.25), "map of few images", steps=(5, 20))
-    rows += scores(oasis_equal=0.34, lmnn_equal=0.3) + scores("train_map", lmnn_equal=0.5)
-    for method in ("oasis", "mcml", "lmnn", *PSD):
-        rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
-    for method in ("ranker 0", "ranker 1", "average of 2"):
-        rows += curve(method, (0.23, 0.28, 0.3), "ranker_map")
-    fitted = ("oasis", "lego", "mcml", "lmnn-factor", "lmnn-equal")
-    alike = {"n_words": 1000, "nonzeros_per_image_train": 50.0, "n_classes": 10}
-    of_oasis = {"symmetry_index": 0.95, "aggressiveness": 0.1, "n_steps": 1000.0, "at_grid_edge": True}
-    times, ended = {"oasis": 6.0, "lego": 60.0, "mcml": 600.0}, {"oasis": True, "lego": False}
-    some = {"cpu_seconds_fit": times, "converged": ended, "objective_share": {"lmnn-factor": 0.012, "lmnn-equal": 0.4}}
-    some["not_converged"] = {"mcml": UNFINISHED}
-    recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
-    manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
-    given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
-    return contrasted(study(rows, fits=recorded, tables=given, **more))
 
 
 usual_study = cache(study_with_all)
@@ -87,15 +50,6 @@ def cell(frame, **keys):
     rows = frame[np.logical_and.reduce([frame[name] == value for name, value in keys.items()])]
     assert len(rows) == 1, keys
     return rows.iloc[0]
-
-
-def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
-    tables, files = images(tmp_path)
-    toys = whole("learning/transfer", tables=tables, files=files)
-    check_exhibits("category", toys, tmp_path / "all", printed=PRINTED)
-    toys = study().finished({}, not_run="not run: put images at data/toys")
-    check_not_run("category", toys, tmp_path / "not run")
-    assert headline(toys) == "toys: not run: put images at data/toys\n"
 
 
 def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():

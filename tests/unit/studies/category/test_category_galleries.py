@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_category import IDS, LABELS, images, study
+from made_category import IDS, LABELS, images, study
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import RIGHT

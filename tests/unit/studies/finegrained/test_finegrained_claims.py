@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from contract import contrasted, verdict_on
-from made_studies import CLAIM_ROWS, KINDS, LEVELS, NONE, PRINTED, REAL, UNIFORM, of_numbers
+from made_finegrained import CLAIM_ROWS, KINDS, LEVELS, NONE, PRINTED, REAL, UNIFORM, of_numbers
 
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import claim_records

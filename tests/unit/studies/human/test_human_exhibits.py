@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract import check_exhibits, check_not_run
-from made_human import IDS, LABELS, RANKS, drawn, given, make_rankings, make_ratings, make_study
+from made_human import IDS, LABELS, RANKS, drawn, make_rankings, make_ratings, make_study
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claims_table import claim_records
@@ -19,14 +18,6 @@ NOBODY = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, n
 
 def queries(output):
     return list(output.frame.loc[output.frame["role"] == "query", "image_id"])
-
-
-def test_every_exhibit_is_drawn_or_says_what_to_do(study, tmp_path):
-    printed = [f"{JMLR}/fig3b", f"{DRAFT}/fig7", f"{NIPS}/fig1a"]
-    check_exhibits("human", study, tmp_path / "all", printed=printed)
-    nothing = given().finished({}, not_run="not run: put images at data/toy")
-    check_not_run("human", nothing, tmp_path / "not run")
-    assert drawn(study, BEST)[1].data_sentence(None) == "Toy."
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract import verdict_on
-from small_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, fits, metrics, study, tables
+from made_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, fits, metrics, study, tables
 
 from lookalike.exhibits.claims import Reason, claims_of
 from lookalike.exhibits.claims import decide as decided

@@ -1,8 +1,7 @@
 """The landmark study's tables, figures and montage: what is averaged, what stands beside it, what is not judged."""
 
 import pytest
-from contract import check_exhibits, check_not_run, n_printed
-from small_landmark import LANDMARKS, WORDS, fits, metrics, pictures, results, study, tables
+from made_landmark import LANDMARKS, WORDS, fits, metrics, pictures, results, study, tables
 
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import select
@@ -10,9 +9,6 @@ from lookalike.exhibits.words import headline
 from lookalike.studies.landmark import exhibits
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
-DATA = {"landmark/montage": "Oxford5K"}
-"""What the second sentence of a caption has, where the exhibit is of other data than the study's."""
-NOT_RUN = "not run: put oxbuild_images-v1.tgz at data/oxford5k"
 
 
 @pytest.fixture(scope="module")
@@ -33,24 +29,6 @@ def cells(study):
 
 def numbers_of(table, **names):
     return select(table, representation="sift-10k", method="tfidf", metric="map", **names)
-
-
-def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
-    given, files = pictures(tmp_path)
-    missing = study({}, not_run=NOT_RUN)
-    check_not_run("landmark", missing, tmp_path / "not run")
-    assert headline(missing) == f"Oxford5K: {NOT_RUN}\n"
-    sidecars = check_exhibits(
-        "landmark",
-        study({**tables(results=results()), **given}, files, lead={"codebooks": [*WORDS]}),
-        tmp_path / "oxford",
-        printed=[*TABLES, "soml-aaai-2014/text"],
-    )
-    assert [n_printed(tmp_path / "oxford", id) for id in TABLES] == [40] * 3 + [28] * 6
-    for id, sidecar in sidecars.items():
-        assert DATA.get(id, "Oxford5K, ") in sidecar["caption"][1]
-        ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
-        assert ours == (sidecar["name"] not in ("lead", "montage", "text")), id
 
 
 def test_other_landmarks_stand_beside_the_papers_mean():

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import claims, contrasted, printed, with_tables
+from contract import NOT_RUN, claims, contrasted, printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_json
@@ -164,3 +164,10 @@ def rankings(folder, queries, landmark, method):
         path
     )
     return str(path)
+
+
+def example(folder):
+    """A study with all kinds of numbers and pictures, and one that was not run."""
+    given, files = pictures(folder)
+    whole = {**tables(results=results()), **given}
+    return study(whole, files, lead={"codebooks": [*WORDS]}), study({}, not_run=NOT_RUN)

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
-from contract import claims, printed
+from contract import NOT_RUN, claims, printed
 from PIL import Image
 
 from lookalike.core.files import write_array, write_table
@@ -219,3 +219,10 @@ def toy_filters(folder):
     filters = {path: random.normal(size=(5, 3, 3, 3)).astype(np.float32) for path in ("every-4th-pixel", "convnet")}
     np.savez(folder / "filters.npz", **filters, **{"start/convnet": filters["convnet"]})
     return {"filters": str(folder / "filters.npz")}
+
+
+def example(folder):
+    """A study of images that people rated, with all kinds of numbers and pictures, and one that was not run."""
+    files, named = toy_filters(folder) | toy_relevance(folder)[1], REAL | {"title": "our triplets"}
+    study = study_of_images(folder, levels=LEVELS, curves=toy_curves(), files=files, **named)
+    return study, given(title="our triplets").finished({}, not_run=NOT_RUN)

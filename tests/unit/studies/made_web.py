@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from contract import printed
+from contract import NOT_RUN, printed
 
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame, write_results
@@ -90,3 +90,8 @@ def toy_study(folder, exhibit, times=()):
 def given():
     """The study of the settings that a job for exhibits is given."""
     return study_of("web", "made", web_study().params("exhibits"))
+
+
+def example(folder):
+    """The study with all its numbers, and one that was not run."""
+    return toy_study(folder, "oasis-jmlr-2010/table1"), given().finished({}, not_run=NOT_RUN)

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import claims, contrasted, printed
+from contract import NOT_RUN, claims, contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
@@ -99,3 +99,8 @@ def drawn(study, id):
     """An exhibit as data, and the study as it is while that is drawn."""
     exhibit = exhibits_of("human")[id]
     return exhibit.draw(study.drawing(exhibit)), study.drawing(exhibit)
+
+
+def example(folder):
+    """A study of many ratings, and one that was not run."""
+    return make_study(folder, ratings=make_ratings()), given().finished({}, not_run=NOT_RUN)
