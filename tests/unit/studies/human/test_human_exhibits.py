@@ -137,10 +137,6 @@ def test_claims_about_raters_come_out_both_ways(claim, ratings, verdict, tmp_pat
     assert frame.loc[claim, "verdict"] == verdict, frame.loc[claim, "evidence"]
 
 
-def test_simulated_raters_decide_no_claim(study):
-    assert claim_records(study).empty
-
-
 def test_two_shares_of_the_same_queries_are_contrasted_by_those_that_differ():
     first, second = np.arange(25) < 7, np.arange(25) < 2
     # 5 of 25 gained and none lost, with half a query in each of the four kinds
@@ -167,6 +163,7 @@ def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner):
     study = make_study(tmp_path, ratings=make_ratings(n_queries=2, simulated=simulated), kind=kind)
     output, entry = drawn(study, f"{JMLR}/fig3b")
     assert entry.corner == corner
+    assert claim_records(study).empty == bool(corner), "what is not real decides no claim"
     assert any("No person rated" in note for note in entry.notes(output)) == simulated
     assert any(note.startswith("Raters answered 95.0% of the images.") for note in entry.notes(output))
     assert f", {'simulated ' if simulated else ''}raters: 6; error bars: standard error" in entry.data_sentence(output)

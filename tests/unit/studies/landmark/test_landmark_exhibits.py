@@ -50,14 +50,6 @@ def test_other_landmarks_stand_beside_the_papers_mean():
     assert at_home.loc["all_souls", "printed"].notna().any()
 
 
-def test_a_table_of_the_paper_is_of_its_number_of_words_and_of_real_photographs():
-    named = {"sift-1k": 1000, "sift-100k": 100_000}
-    own = study(tables(metrics=metrics(codebooks=named)), codebooks=named)
-    assert {exhibit.id for exhibit in own.own_exhibits()} & {*TABLES} == {f"soml-aaai-2014/table{n}" for n in (2, 5, 8)}
-    painted = study(tables(), kind="synthetic_landmarks", landmarks=list(LANDMARKS))
-    assert not [exhibit.id for exhibit in painted.own_exhibits() if exhibit.paper == "soml-aaai-2014"]
-
-
 def test_the_lead_over_oasis_is_of_words_features_and_constants():
     study_ = study(tables(results=results()), lead={"codebooks": [*WORDS]}, landmarks=list(LANDMARKS[:4]))
     drawn = exhibits.lead_over_features(study_)
