@@ -270,7 +270,7 @@ def test_adding_a_claim_is_done_by_what_the_page_says(tmp_path):
     assert claim.exhibit in all_exhibits()
     means = {3: Outcome.HOLDS, 1: Outcome.OPEN, -3: Outcome.FAILS}
     rows = [Contrast("ten", "map", "lego", "euclidean", mean, mean - 1, mean + 1, p=0.01) for mean in means]
-    assert [PREDICATES[claim.predicate]([[row]], **claim.parameters).outcome for row in rows] == [*means.values()]
+    assert [PREDICATES[claim.predicate]([row], **claim.parameters).outcome for row in rows] == [*means.values()]
 
 
 def test_adding_a_data_set_is_a_valid_configuration():

@@ -32,11 +32,7 @@ PAPERS_METHODS = {
     method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
     for method, title in TITLES.items()
 }
-SECTION = {
-    "landmarks": list(LANDMARKS),
-    "methods": ["tfidf", *LEARNED],
-    "learning": {"draws": DRAWS},
-}
+SECTION = {"landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "learning": {"draws": DRAWS}}
 """The paper's settings on Oxford5K."""
 PRINTED, CLAIMS = printed("landmark"), claims("landmark")
 

@@ -7,17 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import claims as claim_rows
-from made_category import (
-    CLASSES,
-    DRAFT,
-    JMLR,
-    VAR10,
-    VAR20,
-    contrasted,
-    fits,
-    study,
-    study_with_all,
-)
+from made_category import CLASSES, DRAFT, JMLR, VAR10, VAR20, contrasted, fits, study, study_with_all
 
 from lookalike.core.settings.model import plain
 from lookalike.exhibits.claims import claims_of

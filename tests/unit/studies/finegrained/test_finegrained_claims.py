@@ -149,12 +149,7 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
             FAILS,
             "no similarity_precision here",
         ),
-        (
-            "oasis-knows-appearance",
-            {"kinds": ("rated",)},
-            NOT_RUN,
-            "no similarity_precision, in-class negatives here",
-        ),
+        ("oasis-knows-appearance", {"kinds": ("rated",)}, NOT_RUN, "no similarity_precision, in-class negatives here"),
         ("oasis-beats-embedding", {"contrasted": False}, NOT_RUN, "no similarity_precision here"),
     ],
 )

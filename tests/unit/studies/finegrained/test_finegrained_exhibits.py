@@ -35,13 +35,7 @@ def test_ours_stand_above_the_printed_in_the_papers_order(name, systems, tmp_pat
     assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
     rows = table.sheets[0].rows
     place = [row[0] for row in rows].index("DeepRanking")
-    assert rows[place] == (
-        "DeepRanking",
-        "ours",
-        "85.7 [85.2, 86.2]",
-        "7,004 [6,864, 7,144]",
-        "50.0 [49.0, 51.0]",
-    )
+    assert rows[place] == ("DeepRanking", "ours", "85.7 [85.2, 86.2]", "7,004 [6,864, 7,144]", "50.0 [49.0, 51.0]")
     assert rows[place + 1] == ("", "paper", "85.7", "7,004", "")
 
 
@@ -61,11 +55,7 @@ def test_what_nobody_rated_says_so(kind, tmp_path):
 def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_learned_from(tmp_path):
     levels = {system: made.LEVELS[system] for system in (*FEATURES, "l1hashkpca", "golden-features")}
     found = made.of_numbers(
-        tmp_path,
-        levels,
-        surroundings={"has_training": False},
-        golden={"ratings": 0.1},
-        **made.REAL,
+        tmp_path, levels, surroundings={"has_training": False}, golden={"ratings": 0.1}, **made.REAL
     )
     notes = [*made.drawn(found, "table1").notes, *found.notes(made.drawn(found, "table1"))]
     assert "Golden Features learned from ratings that are not evaluated; in the paper they made the relevance." in notes

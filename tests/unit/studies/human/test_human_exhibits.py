@@ -55,12 +55,7 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     ("id", "rankings", "visible", "note"),
     [
         (WORST, make_rankings((*RANKS[:5], (6, 7), *[(1, 2)] * 6)), [110], "; the paper shows 3. "),
-        (
-            WORST,
-            make_rankings(((1, 2),) * 12),
-            [],
-            "Not drawn: of 12 queries that OASIS answers, none is",
-        ),
+        (WORST, make_rankings(((1, 2),) * 12), [], "Not drawn: of 12 queries that OASIS answers, none is"),
         (WORST, NOBODY, [], "Not drawn: of 0 queries that OASIS answers, none"),
         # a query without a positive is no candidate
         (BEST, replace(make_rankings(), offsets=np.array([0, 0, *range(4, 25, 2)])), [102, 108, 116, 122], ""),
@@ -152,11 +147,7 @@ def test_one_rater_alone_has_nobody_beside_him(tmp_path):
 
 @pytest.mark.parametrize(
     ("synthetic", "simulated", "corner"),
-    [
-        (True, True, "Synthetic images, simulated raters"),
-        (False, True, "Simulated raters"),
-        (False, False, ""),
-    ],
+    [(True, True, "Synthetic images, simulated raters"), (False, True, "Simulated raters"), (False, False, "")],
 )
 def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner):
     kind = "synthetic" if synthetic else "folder"

@@ -13,12 +13,7 @@ from lookalike.app.rated import plan_from_neighbours
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.questionnaire import (
-    COLUMNS,
-    plan_fingerprint,
-    plan_of_run,
-    read_plan,
-)
+from lookalike.studies.human.questionnaire import COLUMNS, plan_fingerprint, plan_of_run, read_plan
 
 
 @settings(max_examples=15, deadline=None)

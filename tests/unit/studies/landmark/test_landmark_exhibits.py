@@ -90,10 +90,7 @@ def test_other_settings_stand_beside_print_and_say_so():
     for changes, note in (
         ({"learning": {"negatives": 100}}, "A metric is learned from 100 negatives, the paper 500."),
         ({"landmarks": list(LANDMARKS[:6])}, "These are other landmarks than the paper's."),
-        (
-            {"codebooks": {"sift-10k": {"words": 10_000, "root": True}}},
-            "Descriptors are RootSIFT, the paper's SIFT.",
-        ),
+        ({"codebooks": {"sift-10k": {"words": 10_000, "root": True}}}, "Descriptors are RootSIFT, the paper's SIFT."),
     ):
         table, own = table_of(study(tables(), **changes))
         assert note in own.notes(table)
