@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -49,19 +48,6 @@ def beside_print(
     cells = ours.merge(found, on=keys, how="left", indicator="is_printed")
     cells = cells.rename(columns={"value": "printed", "spread": "printed_std"})
     return cells.assign(note=cells["note"].astype("object").fillna(""), is_printed=cells["is_printed"] == "both")
-
-
-def swapped(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]] | None:
-    """Return pairs of methods that come the other way round than in print; None where print orders no two of ours."""
-    pairs = _pairs(ours, printed)
-    # methods whose printed numbers are equal may come in any order
-    return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0] if pairs else None
-
-
-def _pairs(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return all pairs of methods that have a number here and in print."""
-    both = [name for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]
-    return list(combinations(both, 2))
 
 
 def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:

@@ -25,7 +25,7 @@ from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.results import with_parts
-from lookalike.exhibits.style import title_of
+from lookalike.exhibits.style import TITLES
 
 Files = Mapping[str, str | list[str]]
 """Name of a table or file, as exhibits need it, to its path or paths."""
@@ -259,11 +259,6 @@ class Study(Section):
         exhibit = exhibit or (self._exhibit.name if self._exhibit is not None else "")
         return self.printed[(self.printed["paper"] == (paper or self.paper)) & (self.printed["exhibit"] == exhibit)]
 
-    @property
-    def files(self) -> Files:
-        """Name of a table or file that is there, to its path or paths."""
-        return self._files
-
     def has(self, name: str) -> bool:
         """Tell whether a table or file of this name was given."""
         return bool(self._files.get(name)) or name in self._tables
@@ -335,7 +330,7 @@ class Study(Section):
 
     def title_of(self, method: str) -> str:
         """Name of a method in tables and legends: that of the settings, else the papers'."""
-        return title_of(method, self.method_titles)
+        return self.method_titles.get(method) or TITLES.get(method, method)
 
     def drawing(self, exhibit: Exhibit | None) -> Self:
         """Return this study for another exhibit, or for none; tables that it has read, and what it computed, stay."""

@@ -5,7 +5,7 @@ Colours are those of Okabe and Ito, for readers with colour blindness; markers d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,11 +66,6 @@ def looks_of(methods: Sequence[str]) -> dict[str, Look]:
             look = next((other for other in free if other not in looks.values()), look)
         looks[method] = look
     return looks
-
-
-def title_of(method: str, titles: Mapping[str, str] | None = None) -> str:
-    """Return the printed name of a method."""
-    return (titles or {}).get(method) or TITLES.get(method, method)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,11 +21,10 @@ from lookalike.exhibits.printed import (
     p_value,
     plus_minus,
     significant,
-    swapped,
     times_over,
 )
 from lookalike.exhibits.registry import Exhibit, Layout
-from lookalike.exhibits.results import TIMED_OUT, select
+from lookalike.exhibits.results import TIMED_OUT, rows_in, select
 from lookalike.exhibits.sheets import sheets_of_cells, sheets_of_records
 from lookalike.exhibits.words import gap
 
@@ -149,17 +148,18 @@ def orders(exhibit: Exhibit, study: Study, cells: pd.DataFrame) -> Iterator[str]
     own = cells[(cells["metric"] == exhibit.metrics[0]) & cells["printed"].notna() & cells["ours"].notna()]
     blocks = values_of(exhibit, study, layout.blocks)
     for block, rows in own.groupby(layout.blocks, sort=False):
-        ours, printed = (
-            {str(m): float(v) for m, v in zip(rows["method"], rows[side], strict=True)} for side in ("ours", "printed")
-        )
-        pairs = swapped(ours, printed)
-        if pairs is None:
-            continue
-        order = ", ".join(map(study.title_of, sorted(ours, key=ours.__getitem__, reverse=True)))
+        methods = rows.sort_values("ours", ascending=False, kind="stable")
+        order = ", ".join(map(study.title_of, methods["method"]))
         where = f" on {blocks[str(block)]}" if len(blocks) > 1 else ""
-        others = "; ".join(f"{study.title_of(first)} and {study.title_of(second)}" for first, second in pairs)
-        sentence = f"The order{where} is {order}: {'not ' if pairs else ''}that of the paper"
-        yield f"{sentence}{f', which has {others} the other way round' if pairs else ''}."
+        # methods whose printed numbers are equal may come in any order
+        others = "; ".join(
+            f"{study.title_of(first.method)} and {study.title_of(second.method)}"
+            for first, second in combinations(rows_in(rows), 2)
+            if (first.printed - second.printed) * (first.ours - second.ours) < 0
+        )
+        turned = f"not that of the paper, which has {others} the other way round"
+        if len(rows) > 1:
+            yield f"The order{where} is {order}: {turned if others else 'that of the paper'}."
 
 
 def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFrame:

@@ -85,7 +85,7 @@ def written(room, study, folder):
 def check_exhibits(room, study, folder, *, printed):
     """Every exhibit is drawn from numbers, and those that are `printed`, and no others, have printed ones beside."""
     sidecars = written(room, study, folder)
-    given = {str(path) for name in study.files for path in study.paths(name)}
+    given = {str(path) for name in study._files for path in study.paths(name)}
     for id, sidecar in sidecars.items():
         assert sidecar["problem"] == ""
         assert bool(sidecar["sheets"]) == (sidecar["kind"] == "table")

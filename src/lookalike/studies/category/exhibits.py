@@ -33,7 +33,7 @@ N_QUERIES, N_FOUND = 24, 10
 
 def neighbours(study: CategoryStudy) -> Gallery:
     """Draw neighbours of test images before and after learning."""
-    before, after = (Rankings.load(path) for path in study.files["ranks"])
+    before, after = (Rankings.load(path) for path in study.paths("ranks"))
     ids = after.query_ids.tolist()
     if before.query_ids.tolist() != ids or not ids:
         return gallery_of([], (f"Not drawn: {study.title_of(AFTER)} has no result here.",))

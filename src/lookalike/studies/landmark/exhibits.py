@@ -77,7 +77,7 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
 
 def first_results(study: LandmarkStudy) -> Gallery:
     """Draw the first results before learning (TF-IDF) and after it."""
-    found = read_top_images(study.files["ranks"])
+    found = read_top_images(study.paths("ranks"))
     each = found.drop_duplicates([*KEYS, "method"])
     methods = [method for method in study.compared_methods() or () if method in set(each["method"])]
     precision = each.set_index([*KEYS, "method"])["average_precision"].unstack("method")[methods]

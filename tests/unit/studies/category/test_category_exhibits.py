@@ -249,7 +249,7 @@ def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(t
     toys = whole(f"{JMLR}/table4")
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')
-    toys.files["dropped"] = [str(dropped)]
+    toys._files["dropped"] = [str(dropped)]
     *lines, last = headline(toys).splitlines()
     cells = [" ".join(line.split()) for line in lines[1:6]]
     assert cells == ["mAP (%)", "OASIS 33.0 ± 0.2", "MCML *", "LEGO 27.0 ± 0.2", "LMNN -"]

@@ -94,7 +94,7 @@ def test_filters_have_colour_where_they_gained_it_over_a_random_start(tmp_path):
             before = after if start == "itself" else drawn(start)
             paths = {"convnet": drawn(convnet), "start/convnet": drawn(classifier)}
             np.savez(file, **paths, **{"every-4th-pixel": after, "start/every-4th-pixel": before})
-        own = study.finished({**study.files, "filters": files[:n]}, PRINTED)
+        own = study.finished({**study._files, "filters": files[:n]}, PRINTED)
         return verdict_on(CLAIMS["filters-have-colour"], contrasted("finegrained", own))[0]
 
     assert found("colour", "random", "colour", "random") == HOLDS
