@@ -110,7 +110,7 @@ def entry_of(
     `choice` is its row of `choose`. Images that are marked right are of its `group`, such as its class. A summary is
     ``3 of 10 of its class (30 %); average precision 17.0 %``; junk does not count.
     """
-    told, n_right = [], []
+    summed_up, n_right = [], []
     for when, ranking, precision in zip(("Before", "After"), rankings, precisions, strict=True):
         signs = [found.mark.sign for found in ranking.found]
         n_right.append(signs.count(RIGHT.sign))
@@ -118,10 +118,10 @@ def entry_of(
         summary = f"{n_right[-1]} of {n_counted} of its {group} ({100 * n_right[-1] / max(1, n_counted):.0f} %)"
         if not math.isnan(precision):
             summary += f"; average precision {100 * precision:.1f} %"
-        told.append(replace(ranking, title=f"{when} learning: {ranking.title}", summary=summary))
+        summed_up.append(replace(ranking, title=f"{when} learning: {ranking.title}", summary=summary))
     change = change_text(n_right[1] - n_right[0], f"images of its {group}")
     gain = None if math.isnan(choice.gain) else float(choice.gain)
-    return Entry(str(image), words, tuple(told), choice.chosen, change, box, gain)
+    return Entry(str(image), words, tuple(summed_up), choice.chosen, change, box, gain)
 
 
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:

@@ -276,7 +276,7 @@ def test_a_primary_claim_is_decided_by_the_first_of_its_runs_that_is_at_hand(fol
 
 
 def test_claims_are_adjusted_once_and_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
-    """What is sure alone and not among the primary claims of its paper is undecided, wherever claims are told."""
+    """A claim that is sure alone and not among the primary ones of its paper is undecided, wherever claims are told."""
     _, sure, near = CLAIMS
 
     def decided_of(*p_values):

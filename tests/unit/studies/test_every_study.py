@@ -54,8 +54,8 @@ MADE = {
 
 @pytest.mark.parametrize("room", MADE)
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room, tmp_path):
-    made, printed, said = MADE[room]
-    study, absent = made.example(tmp_path)
+    module, printed, said = MADE[room]
+    study, absent = module.example(tmp_path)
     folder = tmp_path / "results" / study.dataset / "exhibits"
     sidecars = check_exhibits(room, study, folder, printed=printed)
     assert [id for id, sidecar in sidecars.items() if said not in sidecar["caption"][1]] == []
