@@ -246,6 +246,7 @@ def test_adding_an_exhibit_is_done_by_what_the_page_says(copy):
 
 DRAWING = """
 from lookalike.exhibits.results import write_results
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.studies.rooms import study_of
 
 section = {"representation": "words", "subsets": {"ten": {"classes": "all"}}, "methods": ["oasis"]}
