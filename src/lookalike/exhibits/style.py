@@ -31,12 +31,9 @@ class Look:
     line: str = "-"
 
 
-BLACK, GREY = "#000000", "#6e6e6e"
-ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
-
-COLOURS = {"black": BLACK, "grey": GREY, "orange": ORANGE, "sky": SKY, "green": GREEN, "yellow": YELLOW}
-COLOURS |= {"blue": BLUE, "vermillion": VERMILLION, "purple": PURPLE}
+COLOURS = {"black": "#000000", "grey": "#6e6e6e", "orange": "#E69F00", "sky": "#56B4E9", "green": "#009E73"}
+COLOURS |= {"yellow": "#F0E442", "blue": "#0072B2", "vermillion": "#D55E00", "purple": "#CC79A7"}
+BLACK, GREY, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = COLOURS.values()
 HERE = Path(__file__).parent
 _METHODS = yaml.safe_load((HERE / "methods.yaml").read_text(encoding="utf-8"))
 TITLES: dict[str, str] = {method: about["title"] for method, about in _METHODS.items()}

@@ -15,13 +15,7 @@ from lookalike.core.arrays import Reals
 from lookalike.core.images import load_rgb
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
 from lookalike.exhibits.model import Entry, Found, Gallery, Picture, Ranking
-from lookalike.exhibits.neighbours import (
-    choice_note,
-    choose,
-    entry_of,
-    gallery_of,
-    score_text,
-)
+from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
 from lookalike.features import pyramid
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.section import AFTER, BEFORE

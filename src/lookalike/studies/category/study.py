@@ -29,11 +29,7 @@ PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
 """The table that prints the numbers which the figures of the same paper show."""
 OTHER_TABLES = ("table5", "table2", "text")
 """Exhibits with printed numbers of their own."""
-PRINTED_AS = {
-    "oasis-matlab+c": "oasis",
-    "dissim-oasis-matlab": "oasis-dissim",
-    "fast-lmnn": "lmnn",
-}
+PRINTED_AS = {"oasis-matlab+c": "oasis", "dissim-oasis-matlab": "oasis-dissim", "fast-lmnn": "lmnn"}
 """Printed columns of training times to our methods, where names differ; the draft's OASIS is of Matlab alone."""
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""

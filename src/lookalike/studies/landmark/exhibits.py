@@ -11,13 +11,7 @@ import pandas as pd
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG
 from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Panel, Ranking, Series
-from lookalike.exhibits.neighbours import (
-    choice_note,
-    choose,
-    entry_of,
-    gallery_of,
-    score_text,
-)
+from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
 from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.studies.landmark.rankings import MAP_FULL, read_top_images
