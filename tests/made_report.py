@@ -13,7 +13,8 @@ from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import COLUMNS, claims_markdown, decided
 from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
-from lookalike.exhibits.registry import Exhibit, caption_of
+from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.sheets import sheets_of_cells
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.style import LOOKS, Look
 from lookalike.exhibits.writing import write_exhibits
@@ -38,7 +39,7 @@ def table(study) -> Table:
     )  # fmt: skip
     titles = {"method": {"oasis": "OASIS", "mcml": "MCML", "lego": "LEGO"}, "subset": {"ten": "10 classes"}}
     notes = ("LMNN: at most 20 iterations.",)
-    return Table(cells, ("metric",), "method", "subset", titles=titles, notes=notes)
+    return Table(cells, sheets_of_cells(cells, "metric", "method", "subset", titles), titles, notes)
 
 
 def curves(study) -> Figure:
@@ -195,21 +196,17 @@ def toy_study(dataset, *, synthetic=True):
     return ToyStudy.given(dataset, settings)
 
 
+def toy_exhibit(id, draw, room="category", **about):
+    """Return the exhibit that a function of a test's module draws, whose docstring is its caption."""
+    by = {draw.__annotations__["return"].__name__.lower(): f"{draw.__module__}.{draw.__name__}"}
+    return Exhibit(id=id, study=room, caption=draw.__doc__, **{"title": "A title", **by, **about})
+
+
 def write_study(results, dataset, room, *, synthetic=True, not_run=""):
     """Write all exhibits of one toy study; images are found from the folder that holds the results."""
-    needs = ("metrics",) if not_run else ()
+    needs = ["metrics"] if not_run else []
     exhibits = [
-        Exhibit(
-            id,
-            room,
-            title,
-            draw.__annotations__["return"].__name__.lower(),
-            draw,
-            needs,
-            order=order,
-            caption=caption_of(draw),
-            drawn_by=f"{draw.__module__}.{draw.__name__}",
-        )
+        toy_exhibit(id, draw, room, title=title, needs=needs, order=order)
         for order, (id, title, draw) in enumerate(EXHIBITS[room])
     ]
     study = toy_study(dataset, synthetic=synthetic).finished({}, not_run=not_run)

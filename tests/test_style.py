@@ -43,10 +43,9 @@ def names_in(tree):
 
 
 def docstrings_in(tree):
-    """Yield docstrings of functions, each with its line, but those of exhibits, which are captions."""
+    """Yield docstrings of functions, each with its line."""
     for node in ast.walk(tree):
-        marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
-        if isinstance(node, ast.FunctionDef) and not any("exhibit(" in mark for mark in marks):
+        if isinstance(node, ast.FunctionDef):
             yield node.lineno, ast.get_docstring(node) or ""
 
 

@@ -246,7 +246,8 @@ def test_adding_an_exhibit_is_done_by_what_the_page_says(copy):
 
 DRAWING = """
 from lookalike.exhibits.results import write_results
-from lookalike.studies.rooms import room_exhibits, study_of
+from lookalike.exhibits.registry import exhibits_of
+from lookalike.studies.rooms import study_of
 
 section = {"representation": "words", "subsets": {"ten": {"classes": "all"}}, "methods": ["oasis"]}
 shared = {"datasets": {"demo": {"kind": "synthetic"}}, "methods": {"oasis": {"learner": "OASIS"}}}
@@ -255,7 +256,7 @@ rows = [{"setting": "ten", "method": "oasis", "repeat": str(fold)} for fold in r
 numbers = [row | {"metric": "steps", "value": value} for row, value in zip(rows, (10, 30, 20))]
 numbers += [row | {"metric": "loss_rate", "x": 100, "value": 0.25} for row in rows]
 write_results(numbers, "steps.parquet")
-study, known = study_of("category", "demo", settings).finished({"results": "steps.parquet"}), room_exhibits("category")
+study, known = study_of("category", "demo", settings).finished({"results": "steps.parquet"}), exhibits_of("category")
 print(known["learning/chosen_steps"].draw(study).frame.loc[0, "ours_cell"])
 print(known["learning/violations"].draw(study).frame.loc[0, "mean"])
 """
@@ -270,7 +271,7 @@ def test_adding_a_claim_is_done_by_what_the_page_says(tmp_path):
     assert claim.exhibit in all_exhibits()
     means = {3: Outcome.HOLDS, 1: Outcome.OPEN, -3: Outcome.FAILS}
     rows = [Contrast("ten", "map", "lego", "euclidean", mean, mean - 1, mean + 1, p=0.01) for mean in means]
-    assert [PREDICATES[claim.predicate]([[row]], **claim.parameters).outcome for row in rows] == [*means.values()]
+    assert [PREDICATES[claim.predicate]([row], **claim.parameters).outcome for row in rows] == [*means.values()]
 
 
 def test_adding_a_data_set_is_a_valid_configuration():

@@ -101,7 +101,7 @@ def test_the_sampler_of_deep_ranking_works_where_torch_is_not_installed():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-LISTS = f"from lookalike.studies.rooms import room_exhibits\nfor room in {registry.ROOMS!r}: room_exhibits(room)"
+LISTS = f"from lookalike.exhibits.registry import exhibits_of\nfor room in {registry.ROOMS!r}: exhibits_of(room)"
 
 
 @pytest.mark.parametrize("code", ["import lookalike.studies.settings", LISTS])

@@ -84,7 +84,7 @@ def test_every_exhibit_is_whole_and_says_that_its_data_are_made_by_code(results,
         assert sidecar["state"] != "not run" or name.stem == "fig3a" or find_spec("torch") is None, name
         assert sidecar["synthetic"], name
         assert any(word in sidecar["caption"][1].lower() for word in ("synthetic", "simulated")), name
-        for suffix in FILES[sidecar["kind"].capitalize()]:
+        for suffix in FILES[sidecar["kind"]]:
             assert file.with_name(f"{name.stem}{suffix}").stat().st_size > 0, f"{name} {suffix}"
 
 

@@ -144,7 +144,7 @@ FEATURES = f"{RESULTS}/features/{{representation}}"
 LOGS = "logs/{dataset}"
 REPORT = "results/report"
 CLAIMS_TABLE = "results/claims.csv"
-REPORT_FILES = SOURCE / "lookalike" / "report"
+REPORT_FILES = ("report/templates/*", "report/static/*", "report/*.yaml", "exhibits/*.yaml")
 KEPT = RESOURCES / "runs"
 
 

@@ -2,8 +2,7 @@
 
 Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
 {study}/contrasts.parquet (where a claim or an exhibit asks for one), exhibits/{paper}/, exhibits/headline.txt and {study}/tested.parquet, with each of the
-papers' claims by itself. Of these tables of all studies one job makes results/claims.csv. Which exhibits there are is in studies/*/exhibits.yaml
-and exhibits.py.
+papers' claims by itself. Of these tables of all studies one job makes results/claims.csv. Which exhibits there are is in studies/*/exhibits.yaml.
 """
 
 for room in rooms.ROOMS:

@@ -18,7 +18,7 @@ rule report_html:
         printed=RESOURCES / "reference-values.csv",
         runs=RESOURCES / "ledger.csv",
         kept=sorted(map(str, KEPT.glob("*.json"))),
-        files=sorted(str(path) for kind in ("templates/*", "static/*", "*.yaml") for path in REPORT_FILES.glob(kind)),
+        files=sorted(str(path) for kind in REPORT_FILES for path in (SOURCE / "lookalike").glob(kind)),
     output:
         pages=expand(f"{REPORT}/{{page}}.html", page=PAGES),
         failed=f"{REPORT}/failed.txt",

@@ -7,12 +7,13 @@ with logged(snakemake):
 
     from lookalike.core.files import write_table, write_text
     from lookalike.exhibits.claims_table import claim_records
-    from lookalike.exhibits.headline import headline
+    from lookalike.exhibits.registry import exhibits_of
     from lookalike.exhibits.statuses import State
+    from lookalike.exhibits.words import headline
     from lookalike.exhibits.writing import write_exhibits
-    from lookalike.studies.rooms import contrasts_of, room_exhibits, study_of
+    from lookalike.studies.rooms import contrasts_of, study_of
 
-    given, known = snakemake.params, room_exhibits(snakemake.params.room)
+    given, known = snakemake.params, exhibits_of(snakemake.params.room)
     study = study_of(given.room, given.dataset, given.settings)
     study.finished(dict(snakemake.input.items()), given.printed, given.claims, given.not_run)
     if snakemake.output.get("contrasts"):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,7 +89,7 @@ NOWHERE = Scope(())
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim's contrasts say of it."""
+    """What a claim's contrasts say of it, or one of them."""
 
     outcome: Outcome
     rows: tuple[Contrast, ...] = ()
@@ -97,13 +98,6 @@ class Verdict:
     """The smallest level of intervals at which it comes out so; NaN where it is open."""
     reason: Reason = Reason.DECIDED
     scope: Scope = NOWHERE
-
-
-class Answer(NamedTuple):
-    """What one contrast says of a claim, and the p-value of that."""
-
-    outcome: Outcome
-    p: float = math.nan
 
 
 Group = list[Contrast]
@@ -136,8 +130,8 @@ def decide(claim: Claim, study: Study) -> Verdict:
     if study.not_run or not all(any(map(study.was_run, methods)) for methods in methods_of(claim, study)):
         return Verdict(Outcome.NOT_RUN, reason=Reason.NOT_RUN)
     scope = study.scope_of(claim)
-    found = PREDICATES[claim.predicate](groups_in(claim, study, scope.settings), **claim.parameters)
-    found = replace(found, scope=scope)
+    ask = partial(PREDICATES[claim.predicate], **claim.parameters)
+    found = replace(together(groups_in(claim, study, scope.settings), ask), scope=scope)
     if found.outcome is Outcome.LEFT_OUT:
         found = replace(found, outcome=Outcome.OPEN)
     if found.outcome is Outcome.NOT_RUN:
@@ -146,7 +140,7 @@ def decide(claim: Claim, study: Study) -> Verdict:
     for reason, stops in (
         (Reason.PROTOCOL, claim.protocol and not study.follows_protocol()),
         (Reason.LIMIT, limited & {*claim.limits}),
-        (Reason.NO_INTERVAL, found.outcome is not Outcome.OPEN and not any(map(has_interval, found.rows))),
+        (Reason.NO_INTERVAL, found.outcome is not Outcome.OPEN and not any(row.has_interval for row in found.rows)),
     ):
         if stops:
             return replace(found, outcome=Outcome.OPEN, p=math.nan, reason=reason)
@@ -190,7 +184,7 @@ def groups_of(study: Study, setting: str, part: Pairs) -> list[Group]:
     return groups
 
 
-def together(groups: Sequence[Group], ask: Callable[[Group], Answer]) -> Verdict:
+def together(groups: Sequence[Group], ask: Callable[[Group], Verdict]) -> Verdict:
     """It holds if all do, fails if one does, else is open; what was left out or not run counts only alone.
 
     It holds with the largest p. One contrast of several is against it by chance more often than a single one: it fails
@@ -200,7 +194,7 @@ def together(groups: Sequence[Group], ask: Callable[[Group], Answer]) -> Verdict
     against = [answer.p for answer in answers if answer.outcome is Outcome.FAILS]
     n_known = sum(answer.outcome not in (Outcome.LEFT_OUT, Outcome.NOT_RUN) for answer in answers)
     if against and n_known * min(against) >= LEVEL:
-        answers = [Answer(Outcome.OPEN) if answer.outcome is Outcome.FAILS else answer for answer in answers]
+        answers = [Verdict(Outcome.OPEN) if answer.outcome is Outcome.FAILS else answer for answer in answers]
     outcomes = [answer.outcome for answer in answers]
     order = (Outcome.FAILS, Outcome.OPEN, Outcome.HOLDS, Outcome.LEFT_OUT, Outcome.NOT_RUN)
     outcome = next((outcome for outcome in order if outcome in outcomes), Outcome.NOT_RUN)
@@ -211,19 +205,14 @@ def together(groups: Sequence[Group], ask: Callable[[Group], Answer]) -> Verdict
     return Verdict(outcome, tuple(row for group in (*decided, *others) for row in group), p)
 
 
-def unknown(group: Group) -> Answer | None:
+def unknown(group: Group) -> Verdict | None:
     """Say of a contrast without a number that a fit did not end, that it was not run, or nothing."""
     absent = [{limit for _, limit in row.codes} for row in group if math.isnan(row.mean)]
     if not absent:
         return None
     if any(NO_RESULT in limits for limits in absent):
-        return Answer(Outcome.LEFT_OUT)
-    return Answer(Outcome.NOT_RUN if all(NOT_RUN in limits for limits in absent) else Outcome.OPEN)
-
-
-def has_interval(row: Contrast) -> bool:
-    """Tell whether a row has an interval over repeats, so that chance has a part in it."""
-    return row.is_of_chance and math.isfinite(row.low + row.high)
+        return Verdict(Outcome.LEFT_OUT)
+    return Verdict(Outcome.NOT_RUN if all(NOT_RUN in limits for limits in absent) else Outcome.OPEN)
 
 
 def p_at(row: Contrast, bound: float) -> float:
@@ -234,7 +223,7 @@ def p_at(row: Contrast, bound: float) -> float:
     # heavy, and every plan imports this module
     from scipy import special
 
-    if math.isinf(bound) or not has_interval(row):
+    if math.isinf(bound) or not row.has_interval:
         return 0.0
     if bound == 0 and not math.isnan(row.p):
         return row.p
@@ -250,38 +239,31 @@ def p_at(row: Contrast, bound: float) -> float:
 # Predicates -----------------------------------------------------------------------------------------------------------
 
 
-def within(groups: Sequence[Group], low: float = -math.inf, high: float = math.inf) -> Verdict:
-    """Holds if every 95% interval lies within the bounds, fails if one lies beyond; at a bound is not within it."""
-
-    def ask(group: Group) -> Answer:
-        if any(math.isnan(row.low + row.high) for row in group):
-            return Answer(Outcome.OPEN)
-        p_of_bounds = [(p_at(row, low), p_at(row, high)) for row in group]
-        below, above = (max(levels) for levels in zip(*p_of_bounds, strict=True))
-        for outcome, is_so, p in (
-            (Outcome.HOLDS, all(low < row.low and row.high < high for row in group), max(below, above)),
-            (Outcome.FAILS, all(row.high <= low for row in group), below),
-            (Outcome.FAILS, all(row.low >= high for row in group), above),
-        ):
-            if is_so and p < LEVEL:
-                return Answer(outcome, p)
-        return Answer(Outcome.OPEN)
-
-    return together(groups, ask)
+def within(group: Group, low: float = -math.inf, high: float = math.inf) -> Verdict:
+    """Holds if every 95% interval lies within the bounds, fails if all lie beyond; at a bound is not within it."""
+    if any(math.isnan(row.low + row.high) for row in group):
+        return Verdict(Outcome.OPEN)
+    p_of_bounds = [(p_at(row, low), p_at(row, high)) for row in group]
+    below, above = (max(levels) for levels in zip(*p_of_bounds, strict=True))
+    for outcome, is_so, p in (
+        (Outcome.HOLDS, all(low < row.low and row.high < high for row in group), max(below, above)),
+        (Outcome.FAILS, all(row.high <= low for row in group), below),
+        (Outcome.FAILS, all(row.low >= high for row in group), above),
+    ):
+        if is_so and p < LEVEL:
+            return Verdict(outcome, p=p)
+    return Verdict(Outcome.OPEN)
 
 
-def at_every_k(groups: Sequence[Group]) -> Verdict:
+def at_every_k(group: Group) -> Verdict:
     """Holds if the first is higher at every k, and on average for sure; fails if it is lower for sure at one, or so."""
-
-    def ask(group: Group) -> Answer:
-        average, *single = group
-        lower = [row.p for row in single if row.mean < 0 and row.p < LEVEL] + [average.p] * (average.high < 0)
-        if lower:
-            return Answer(Outcome.FAILS, min(lower))
-        is_higher = average.low > 0 and all(row.mean > 0 for row in single)
-        return Answer(Outcome.HOLDS, average.p) if is_higher else Answer(Outcome.OPEN)
-
-    return together(groups, ask)
+    average, *single = group
+    lower = [row.p for row in single if row.mean < 0 and row.p < LEVEL] + [average.p] * (average.high < 0)
+    if lower:
+        return Verdict(Outcome.FAILS, p=min(lower))
+    is_higher = average.low > 0 and all(row.mean > 0 for row in single)
+    return Verdict(Outcome.HOLDS, p=average.p) if is_higher else Verdict(Outcome.OPEN)
 
 
 PREDICATES: dict[str, Callable[..., Verdict]] = {predicate.__name__: predicate for predicate in (within, at_every_k)}
+"""What asks one contrast, by all of its intervals."""

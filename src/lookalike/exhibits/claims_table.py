@@ -17,9 +17,8 @@ import pandas as pd
 from lookalike.core.tables import read_cells
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import LEVEL, Claim, Reason, claims_of, decide
-from lookalike.exhibits.model import Table
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.sheets import markdown, sheets_of
+from lookalike.exhibits.sheets import markdown, sheets_of_records
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def claims_markdown(frame: pd.DataFrame) -> str:
         own = cells[cells["primary"] == is_primary]
         if len(own):
             titles = {"paper": {id: paper.short for id, paper in PAPERS.items()}}
-            parts += [f"## {title}", markdown(sheets_of(Table(own, heads=HEADS, titles=titles)))]
+            parts += [f"## {title}", markdown(sheets_of_records(own, HEADS, titles))]
     return "\n\n".join([*parts[:1], words.counts_words(_by_run([frame]).values()), *parts[1:]]) + "\n"
 
 

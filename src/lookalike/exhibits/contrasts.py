@@ -72,9 +72,9 @@ class Contrast:
         return [(method, limit) for method, _, limit in pairs]
 
     @property
-    def is_of_chance(self) -> bool:
-        """Tell whether its interval is one of chance, and not what a limit leaves open."""
-        return self.interval not in ("", LEFT_OPEN)
+    def has_interval(self) -> bool:
+        """Tell whether it has an interval over repeats, of chance and not of what a limit leaves open."""
+        return self.interval not in ("", LEFT_OPEN) and math.isfinite(self.low + self.high)
 
     def left_open(self, *, below: bool = False, above: bool = False) -> Contrast:
         """Return the row with the ends open beyond which a longer trace or time limit could move it."""

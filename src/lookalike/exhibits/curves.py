@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.declared import AxisEntry, Curves, Declared, Level, chosen, keyed, values_of
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.printed import PARTITIONS
-from lookalike.exhibits.results import TIMED_OUT
+from lookalike.exhibits.registry import Curves, Exhibit, Level
+from lookalike.exhibits.results import TIMED_OUT, select
 from lookalike.exhibits.style import BLACK, GREY, TRAINING, Look, look_of, looks_of
-from lookalike.exhibits.tables import cells_of
+from lookalike.exhibits.tables import cells_of, keyed, values_of
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
@@ -32,19 +32,20 @@ PRINTED, UPRIGHT = ", printed", ", upright"
 THIN = Look(GREY, "")
 
 
-def figure_of(declared: Declared, layout: Curves, study: Study) -> Figure:
+def figure_of(exhibit: Exhibit, study: Study) -> Figure:
     """Return a figure with a curve of each method in the panels."""
-    titles = {axis: values_of(declared, study, axis) for axis in layout.panels}
-    methods = values_of(declared, study, "method")
+    layout = exhibit.curves
+    titles = {axis: values_of(exhibit, study, axis) for axis in layout.panels}
+    methods = values_of(exhibit, study, "method")
     places: list[Where] = [dict(zip(layout.panels, values, strict=True)) for values in product(*titles.values())]
-    frame = frame_of(declared, layout, study, places)
+    frame = frame_of(exhibit, study, places)
     names = [", ".join(titles[axis][value] for axis, value in place.items()) for place in places]
     panels = [panel_of(layout, study, frame, place, named(methods, place, titles)) for place in places]
     titled = [replace(panel, title=title) for panel, title in zip(panels, lettered(names), strict=True)]
-    cells = compared(declared, layout, study, methods) if layout.printed else None
+    cells = compared(exhibit, study, methods) if layout.printed else None
     # panels of one part stand beside each other
     n_columns = len(titles[layout.panels[-1]]) if len(layout.panels) > 1 else 0
-    return Figure(frame, tuple(titled), cells, tuple(declared.notes), n_columns=n_columns)
+    return Figure(frame, tuple(titled), cells, tuple(exhibit.notes), n_columns=n_columns)
 
 
 def named(methods: Mapping[str, str], place: Where, titles: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
@@ -53,26 +54,28 @@ def named(methods: Mapping[str, str], place: Where, titles: Mapping[str, Mapping
     return {method: f"{title}, {metric}" for method, title in methods.items()} if metric else methods
 
 
-def frame_of(declared: Declared, layout: Curves, study: Study, places: list[Where]) -> pd.DataFrame:
+def frame_of(exhibit: Exhibit, study: Study, places: list[Where]) -> pd.DataFrame:
     """Return the rows of the CSV: the curves, straight lines and printed points of all panels."""
-    curves = curves_of(declared, layout, study)
+    layout = exhibit.curves
+    curves = curves_of(exhibit, study)
     parts = [curves]
     for place in places:
-        for level in (layout.level, layout.upright) if len(chosen(curves, place)) else ():
+        for level in (layout.level, layout.upright) if len(select(curves, **place)) else ():
             parts += [level_row(layout, level, study, place)] if level is not None else []
         if layout.printed:
-            parts.append(printed_points(declared, layout, study, place, pd.concat(parts)))
+            parts.append(printed_points(exhibit, study, place, pd.concat(parts)))
     full = [part for part in parts if len(part)]
     return pd.concat(full, ignore_index=True) if full else curves
 
 
-def curves_of(declared: Declared, layout: Curves, study: Study) -> pd.DataFrame:
+def curves_of(exhibit: Exhibit, study: Study) -> pd.DataFrame:
     """Return means over repeats at each x, with standard errors."""
+    layout = exhibit.curves
     keys = [*dict.fromkeys((*layout.panels, "method")), "x"]
-    panels = {axis: list(values_of(declared, study, axis)) for axis in layout.panels}
-    rows = chosen(study.results, {**declared.where, **panels})
+    panels = {axis: list(values_of(exhibit, study, axis)) for axis in layout.panels}
+    rows = select(study.results, **{**exhibit.where, **panels})
     rows = rows[rows["x"] <= layout.last]
-    methods = study.methods_named(declared.shows)
+    methods = study.methods_named(exhibit.shows)
     rows = rows[rows["method"].isin([*methods, *filter(None, [layout.minus])])]
     rows = rows[~keyed(rows, ["setting", "method"]).isin(easier_parts(rows, study))]
     if layout.minus:
@@ -102,7 +105,7 @@ def level_row(layout: Curves, level: Level, study: Study, place: Where) -> pd.Da
     """Return the mean of a straight line in a panel, as a row without x, or, of an upright line, at x."""
     if any(place[column] != value for column, value in level.where.items()):
         return pd.DataFrame()
-    rows = chosen(study.results, {**place, "method": level.method, "metric": level.metric})
+    rows = select(study.results, **{**place, "method": level.method, "metric": level.metric})
     values = rows["value"].dropna()
     if values.empty:
         return pd.DataFrame()
@@ -112,16 +115,17 @@ def level_row(layout: Curves, level: Level, study: Study, place: Where) -> pd.Da
     return pd.DataFrame([{**place, "method": level.method, "mean": values.mean(), **numbers}])
 
 
-def printed_points(declared: Declared, layout: Curves, study: Study, place: Where, frame: pd.DataFrame) -> pd.DataFrame:
+def printed_points(exhibit: Exhibit, study: Study, place: Where, frame: pd.DataFrame) -> pd.DataFrame:
     """Return what the paper prints, at its x, on settings whose numbers may stand beside print."""
+    layout = exhibit.curves
     setting = place.get("setting", "")
     level = layout.level
     if not study.is_comparable(setting) or (level and any(place[name] != value for name, value in level.where.items())):
         return pd.DataFrame()
-    methods = layout.printed_methods or study.methods_named(declared.shows)
-    rows = chosen(study.printed_results(), {"metric": list(layout.printed), "method": methods, "setting": setting})
+    methods = layout.printed_methods or study.methods_named(exhibit.shows)
+    rows = select(study.printed_results(), metric=list(layout.printed), method=methods, setting=setting)
     rows = rows[rows["value"].notna()]
-    own = chosen(frame, place)
+    own = select(frame, **place)
     stop = own.loc[own["method"].str.endswith(UPRIGHT), "x"].mean() if len(own) else math.nan
     where = {metric: stop if x == "upright" else x for metric, x in layout.printed.items()}
     # standard deviations are printed, in percent, and all error bars are standard errors
@@ -132,7 +136,7 @@ def printed_points(declared: Declared, layout: Curves, study: Study, place: Wher
 
 def panel_of(layout: Curves, study: Study, frame: pd.DataFrame, place: Where, methods: Mapping[str, str]) -> Panel:
     """Return one panel: its curves, or why there are none."""
-    own = chosen(frame, place)
+    own = select(frame, **place)
     there = set(own.loc[own["x"].notna(), "method"]) if len(own) else set()
     series = [*series_of(layout, place, methods, there), *printed_series(study, place, there)]
     axes = {name: axis_of(getattr(layout, name), own, name) for name in ("x", "y")}
@@ -164,13 +168,12 @@ def printed_series(study: Study, place: Where, there: set[str]) -> Iterator[Seri
             yield Series(title, where, "x", "mean", look, "low", "high", kind="points", hollow=True)
 
 
-def axis_of(given: AxisEntry, own: pd.DataFrame, name: str) -> Axis:
+def axis_of(axis: Axis, own: pd.DataFrame, name: str) -> Axis:
     """Return an axis as declared; what it leaves open ends a little beyond the points."""
-    axis = Axis(given.label, given.scale, given.low, given.high, None, given.tick_form, given.text)
     curves = own[~own["method"].str.endswith((PRINTED, UPRIGHT)) & own["x"].notna()] if len(own) else own
-    if name == "x" and given.at_points:
+    if name == "x" and axis.at_points:
         axis = replace(axis, ticks=tuple((float(x), f"{x:g}") for x in sorted(set(curves["x"]))))
-    if given.high is None and given.low is not None and given.scale == "linear" and len(curves):
+    if axis.high is None and axis.low is not None and axis.scale == "linear" and len(curves):
         most = float(curves["x" if name == "x" else "high"].max())
         axis = replace(axis, high=1.02 * most if name == "x" else min(1.0, 1.08 * most))
     return axis
@@ -193,11 +196,12 @@ def lines_of(layout: Curves, own: pd.DataFrame) -> Iterator[Line]:
             yield Line(layout.upright.name, float(x), dotted, upright=True)
 
 
-def compared(declared: Declared, layout: Curves, study: Study, methods: Mapping[str, str]) -> pd.DataFrame:
+def compared(exhibit: Exhibit, study: Study, methods: Mapping[str, str]) -> pd.DataFrame:
     """Return the numbers beside print, which the figure shows as points."""
-    where = {**declared.where, "metric": list(layout.printed)}
+    layout = exhibit.curves
+    where = {**exhibit.where, "metric": list(layout.printed)}
     named = [*(layout.printed_methods or methods)]
-    beside = declared.model_copy(update={"where": where, "shows": named, "figure": None})
-    titles = {"setting": values_of(declared, study, "setting"), "metric": dict.fromkeys(layout.printed, "")}
+    beside = exhibit.model_copy(update={"where": where, "shows": named, "figure": None})
+    titles = {"setting": values_of(exhibit, study, "setting"), "metric": dict.fromkeys(layout.printed, "")}
     cells = cells_of(beside, study, [*titles, "method"], {**titles, "method": dict.fromkeys(named, "")})
     return cells[cells["is_printed"]].drop(columns=["is_printed", "is_lost"])

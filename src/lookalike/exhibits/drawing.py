@@ -9,9 +9,8 @@ import html
 import math
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ import pandas as pd
 from lookalike.exhibits.image_grid import draw_gallery
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Number, Panel, Picture, Series
 from lookalike.exhibits.printed import human_time
+from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import GREY, VERMILLION, Style, lay_out, new_figure, paper_style, save_figure
 
 if TYPE_CHECKING:
@@ -47,21 +47,6 @@ BARE = ("{", "time")
 """Beginnings of an axis's format that does not say what its number is."""
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Points:
-    """The points of a series that have a place on the axes; arrays have shape (n,)."""
-
-    x: Floats
-    y: Floats
-    low: Floats
-    high: Floats
-    across: Floats
-    """Places along x where they are drawn."""
-    notes: tuple[str, ...]
-    marked: npt.NDArray[np.intp]
-    """Places of those that carry a marker."""
 
 
 def save(drawn: Figure | Gallery | Picture, stem: Path, study: Study, notice: str = "") -> None:
@@ -126,25 +111,24 @@ def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
         axis.text(0.5, 0.5, panel.empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
 
 
-def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, Points]]:
-    """Yield the series of a panel with their points, by x; thin ones come first, and lie behind."""
+def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, pd.DataFrame]]:
+    """Yield the series of a panel with their points, by x; thin ones come first, and lie behind.
+
+    Points have ``x``, ``y``, ``low``, ``high``, a ``note``, the place ``across`` where they are drawn, and ``marked``
+    where they carry a marker.
+    """
     for place, series in enumerate(sorted(panel.series, key=lambda series: not series.thin)):
-        rows = frame
-        for column, value in series.where.items():
-            rows = rows[rows[column] == value]
-        rows = rows.sort_values(series.x, kind="stable")
+        rows = select(frame, **series.where).sort_values(series.x, kind="stable")
         if panel.x.scale == "log":
             # a start at 0 has no place there
             rows = rows[rows[series.x] > 0]
-        x, y, low, high = (
-            rows[column].to_numpy(dtype=np.float64, na_value=np.nan) if column else np.full(len(rows), np.nan)
-            for column in (series.x, series.y, series.low, series.high)
-        )
-        notes = rows[series.note].fillna("").astype(str) if series.note else [""] * len(rows)
-        across = placed(x, panel.x, series.shift)
-        every = series.kind == "points" or series.each
-        marked = np.arange(len(x)) if every else marked_points(across, panel.x, place / len(panel.series))
-        yield series, Points(x, y, low, high, across, tuple(notes), marked)
+        columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}
+        points = pd.DataFrame({name: rows.get(column, math.nan) for name, column in columns.items()}, index=rows.index)
+        points = points.astype("float64").assign(note=rows[series.note].fillna("").astype(str) if series.note else "")
+        across = placed(points["x"].to_numpy(), panel.x, series.shift)
+        marked = marked_points(across, panel.x, place / len(panel.series))
+        is_marked = True if series.kind == "points" or series.each else np.isin(np.arange(len(points)), marked)
+        yield series, points.assign(across=across, marked=is_marked)
 
 
 def _scale(axis: Axes, panel: Panel) -> None:
@@ -168,9 +152,10 @@ def placed(values: Floats, form: Axis, shift: Number) -> Floats:
     return values * 10**shift if form.scale == "log" else values + shift
 
 
-def _draw_series(axis: Axes, series: Series, points: Points) -> None:
+def _draw_series(axis: Axes, series: Series, points: pd.DataFrame) -> None:
     """Draw the line, markers and errors of a series."""
-    x, y, low, high, look = points.across, points.y, points.low, points.high, series.look
+    x, y, low, high = (points[name].to_numpy() for name in ("across", "y", "low", "high"))
+    look, marked = series.look, np.flatnonzero(points["marked"])
     style: Style = {"color": look.colour, "linestyle": "none" if series.kind == "points" else look.line}
     marker: Style = {"marker": look.marker, "markerfacecolor": "none" if series.hollow else look.colour}
     if series.thin:
@@ -186,7 +171,7 @@ def _draw_series(axis: Axes, series: Series, points: Points) -> None:
     axis.plot(x, y, zorder=2, **style)
     # the legend shows line and marker together
     axis.plot([], [], label=series.name, **marker, **style)
-    kept = points.marked if look.marker or series.low else points.marked[:0]
+    kept = marked if look.marker or series.low else marked[:0]
     # the points of a star hold little colour, and a ring lies around what it covers
     size = (4 if series.kind == "points" else MARKER) * (2 if look.marker == "*" else 1.5 if series.hollow else 1)
     axis.plot(x[kept], y[kept], **marker, color=look.colour, linestyle="none", markersize=size, zorder=2.5)
@@ -239,23 +224,22 @@ def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
     for axis, panel in zip(canvas.axes, figure.panels, strict=True):
         left, bottom, right, top = axis.bbox.extents
         for series, points in points_of(panel, figure.frame):
-            places = axis.transData.transform(np.column_stack([points.across, points.y]))
-            for point in points.marked if not series.thin else ():
-                x, y = places[point]
+            places = axis.transData.transform(points[["across", "y"]].to_numpy())
+            for point, (x, y) in zip(rows_in(points), places, strict=True) if not series.thin else ():
                 # half a dot: what lies on the edge is seen
-                if left - 0.5 <= x <= right + 0.5 and bottom - 0.5 <= y <= top + 0.5:
-                    text = html.escape(_title(panel, series, points, int(point)), quote=False)
+                if point.marked and left - 0.5 <= x <= right + 0.5 and bottom - 0.5 <= y <= top + 0.5:
+                    text = html.escape(_title(panel, series, point), quote=False)
                     discs.append(DISC.format(scale * x, scale * (canvas.bbox.height - y), text))
     return discs
 
 
-def _title(panel: Panel, series: Series, points: Points, point: int) -> str:
+def _title(panel: Panel, series: Series, point: Any) -> str:
     """Return the lines on a point: its series, its place, its number with the error, and its note."""
-    x, y, low, high = (float(part[point]) for part in (points.x, points.y, points.low, points.high))
-    (across, place), (along, value) = ((panel.x, x), (panel.y, y))[:: -1 if series.sideways else 1]
+    axes = ((panel.x, point.x), (panel.y, point.y))
+    (across, place), (along, value) = axes[:: -1 if series.sideways else 1]
     # the name of the tick that stands there, else the number
     name = dict(across.ticks or ()).get(place) or _labelled(across, number_text(across, place))
-    return "\n".join(filter(None, (series.name, name, _measured(along, value, low, high), points.notes[point])))
+    return "\n".join(filter(None, (series.name, name, _measured(along, value, point.low, point.high), point.note)))
 
 
 def _measured(form: Axis, value: float, low: float, high: float) -> str:

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
+import numpy as np
 import pandas as pd
 
+from lookalike.core.arrays import Reals
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, LIMITED, NO_RESULT, STEPS, TIME
 from lookalike.exhibits.printed import STAR
 from lookalike.exhibits.results import GRID_END, LAST_STEP, TIMED_OUT, UNFINISHED
 
 METRICS = {TIME: TIMED_OUT, ITERATIONS: UNFINISHED, GRID: GRID_END, STEPS: LAST_STEP}
 """Limit to the metric that tells of each fit whether it ended the fit, or its choice."""
+EDGE = "Chosen at the edge of what was tried"
 SAID = {
-    TIME: (f"{STAR} marks a fit that did not end within its time limit", "in {n} of {n_fits} fits"),
-    ITERATIONS: ("Fits were stopped at the limit of iterations", "in {n} of {n_fits} fits"),
-    GRID: ("Chosen at the edge of what was tried", "at an end of its grid in {n} of {n_fits} fits"),
-    STEPS: ("Chosen at the edge of what was tried", "at the last traced step in {n} of {n_fits} fits"),
+    TIME: (f"{STAR} marks a fit that did not end within its time limit", ""),
+    ITERATIONS: ("Fits were stopped at the limit of iterations", ""),
+    GRID: (EDGE, "at an end of its grid "),
+    STEPS: (EDGE, "at the last traced step "),
 }
 """Limit to the head of its note, and to what that says of a method."""
+NONE = np.empty(0)
 
 
 class Limits:
@@ -38,16 +42,16 @@ class Limits:
         self._is_ours = is_ours
         rows = results[results["metric"].isin(METRICS.values())]
         groups = rows.groupby([rows["setting"].map(part_of), "method", "metric"], sort=False)["value"]
-        self._flags = {(str(part), str(method), str(metric)): flags for (part, method, metric), flags in groups if part}
+        self._flags = {tuple(map(str, key)): flags.to_numpy() for key, flags in groups if key[0]}
 
-    def ended(self, limit: str, part: str, method: str) -> pd.Series:
+    def ended(self, limit: str, part: str, method: str) -> Reals:
         """Tell of each fit, as 0 or 1, whether a limit ended it; none of a limit that is not ours."""
-        flags = self._flags.get((part, method, METRICS[limit]), pd.Series(dtype="float64"))
-        return flags if len(flags) and self._is_ours(limit, part, method) else flags.iloc[:0]
+        flags = self._flags.get((part, method, METRICS[limit]), NONE)
+        return flags if len(flags) and self._is_ours(limit, part, method) else NONE
 
     def has_lost(self, part: str, method: str) -> bool:
         """Tell whether a fit ran into its time limit, ours or a paper's: what is left is of the easier ones."""
-        return bool(self._flags.get((part, method, TIMED_OUT), pd.Series(dtype="float64")).any())
+        return bool(self._flags.get((part, method, TIMED_OUT), NONE).any())
 
     def codes(self, part: str, method: str) -> Iterator[str]:
         """Yield why a method has no number on a part, and the limits that ended many of its fits there."""
@@ -67,6 +71,6 @@ class Limits:
             lost = limit == TIME and self.has_lost(part, method)
             flags = self._flags[part, method, TIMED_OUT] if lost else self.ended(limit, part, method)
             if flags.any():
-                counted = words.format(n=f"{flags.sum():.0f}", n_fits=len(flags))
+                counted = f"{words}in {flags.sum():.0f} of {len(flags)} fits"
                 found.setdefault(head, []).append(f"{name} {counted} ({where})")
         return [f"{head}: {'; '.join(parts)}." for head, parts in found.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,34 +24,33 @@ Names = Mapping[str, Mapping[Any, str]]
 
 
 @dataclass(frozen=True)
-class Table:
-    """A frame, which the CSV holds, and the names of its columns that make rows, columns and blocks.
+class Sheet:
+    """One block of a table in words."""
 
-    A table of cells names its keys `rows`, `columns` and, if there are several, `blocks`; its frame has one row a cell,
-    with the text columns ``ours_cell`` and ``printed_cell``. A table of records names its columns in `heads`.
-    """
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[bool, ...]
+    """True for each column of numbers, which are aligned right."""
+    printed: tuple[int, ...] = ()
+    """Places of the rows that hold a paper's numbers."""
+    heading: str = ""
+    """Words above it where a further table begins."""
+    best: tuple[tuple[int, int], ...] = ()
+    """Row and column of the best number of those compared, which is bold."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame, which the CSV holds, and its sheets as they are read; `lookalike.exhibits.sheets` makes these."""
 
     frame: pd.DataFrame
     """Contents of the CSV; numbers beside print have the columns of `lookalike.exhibits.printed.CELLS`."""
-    rows: tuple[str, ...] = ()
-    columns: str = ""
-    blocks: str = ""
-    heads: Mapping[str, str] = field(default_factory=dict)
-    """Of a table of records: column of the frame to its heading; a column of text ends in no number."""
+    sheets: tuple[Sheet, ...]
     titles: Names = field(default_factory=dict)
-    """Titles of the values of keys; a value without one stands as it is."""
-    numbers: frozenset[str] = frozenset()
-    """Of a table of records: the columns that hold numbers and are aligned right."""
-    heading: str = ""
-    """Words above the table where it follows another."""
+    """Titles of the values of columns; a value without one stands as it is."""
     notes: tuple[str, ...] = ()
     """Sentences that have to be known besides the caption."""
-    below: Table | None = None
-    """A further table of the same exhibit, whose frame is not in the CSV."""
-    compared: str = ""
-    """Of a table of cells: the key whose values are compared, such as methods; the best of them is bold."""
-    best: Mapping[str, Callable[[Iterable[float]], float]] = field(default_factory=dict)
-    """Metric of its cells, "" where they have one alone, to ``max`` or ``min``; other metrics have no best."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,8 @@ class Axis:
     text: str = "{:,.6g}"
     """Format of a value in the title of a point, or ``time`` for seconds."""
     reversed: bool = False
+    at_points: bool = False
+    """Whether the ticks of a declared figure stand at its points alone."""
 
 
 @dataclass(frozen=True)

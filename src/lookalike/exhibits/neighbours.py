@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.exhibits.image_grid import JUNK, RIGHT, tile_of
-from lookalike.exhibits.model import Box, Entry, Found, Gallery, Ranking, Tile
+from lookalike.exhibits.model import Box, Entry, Gallery, Ranking, Tile
 
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
@@ -20,58 +21,34 @@ N_DRAWN, N_TILES = 4, 6
 """Queries in the picture of a gallery, and images of each ranking there; the page shows all."""
 
 
-class Candidate(NamedTuple):
-    """A query that may be shown."""
-
-    key: int
-    """Number that the study knows it by."""
-    group: Hashable
-    """Its class; queries are spread over these."""
-    gain: float
-    """By how much it is answered better after learning, in the study's own measure; NaN where that has no value."""
-
-
-class ChosenQuery(NamedTuple):
-    """A query that is shown, and why."""
-
-    key: int
-    chosen: str
-    gain: float | None = None
-    """Its gain; None where that has no value."""
-
-
-def choose(candidates: Sequence[Candidate], n: int, *, seed: int, dataset: str) -> list[ChosenQuery]:
+def choose(candidates: pd.DataFrame, n: int, *, seed: int, dataset: str) -> pd.DataFrame:
     """Choose a gallery's queries by a rule that looks at how they turn out only for two, which are marked.
 
-    All others are drawn at random, the classes in turn, from a stream that the data set names, and come first. The two
-    gain and lose the most by learning, the first of equals. With fewer than three queries all are drawn at random.
+    A candidate has a ``group``, such as its class, and the ``gain`` by learning in the study's own measure, NaN where
+    that has no value; the index is how the study knows it. Most are drawn at random, the groups in turn, from a stream
+    that the data set names, and come first. The two gain and lose the most, the first of equals; with fewer than three
+    queries there are none. Returned are the queries with their gain, and with why each is shown in ``chosen``.
     """
-    marked = extremes(candidates) if n > 2 else []
-    taken = {choice.key for choice in marked}
-    stream = generator(seed, "report", "gallery", dataset)
-    groups: dict[Hashable, list[int]] = {}
-    for candidate in candidates:
-        if candidate.key not in taken:
-            groups.setdefault(candidate.group, []).append(candidate.key)
-    piles = [list(stream.permutation(keys)) for keys in groups.values()]
+    marked = extremes(candidates["gain"]) if n > 2 else {}
+    stream, others = generator(seed, "report", "gallery", dataset), candidates.drop(index=[*marked])
+    piles = [list(stream.permutation(own.index.to_numpy())) for _, own in others.groupby("group", sort=False)]
     piles = [piles[place] for place in stream.permutation(len(piles))]
-    drawn: list[ChosenQuery] = []
+    drawn: list[int] = []
     while len(drawn) < n - len(marked) and any(piles):
-        drawn += [ChosenQuery(int(pile.pop()), RANDOM) for pile in piles if pile]
-    gains = {candidate.key: float(candidate.gain) for candidate in candidates if not math.isnan(candidate.gain)}
-    return [choice._replace(gain=gains.get(choice.key)) for choice in drawn[: max(0, n - len(marked))] + marked]
+        drawn += [int(pile.pop()) for pile in piles if pile]
+    chosen = dict.fromkeys(drawn[: max(0, n - len(marked))], RANDOM) | marked
+    return candidates.loc[[*chosen], ["gain"]].assign(chosen=[*chosen.values()])
 
 
-def extremes(candidates: Sequence[Candidate]) -> list[ChosenQuery]:
+def extremes(gains: pd.Series) -> dict[Any, str]:
     """Return the query that gains most and the one that loses most, named by what they really do."""
-    known = [candidate for candidate in candidates if not math.isnan(candidate.gain)]
-    if not known:
-        return []
-    best = max(known, key=lambda candidate: candidate.gain)
-    worst = min(known, key=lambda candidate: candidate.gain)
-    names = {worst.key: LOSS if worst.gain < 0 else LEAST_GAIN}
-    names[best.key] = GAIN if best.gain > 0 else LEAST_LOSS
-    return [ChosenQuery(key, names[key]) for key in dict.fromkeys((best.key, worst.key))]
+    known = gains.dropna()
+    if known.empty:
+        return {}
+    best: Any = known.idxmax()
+    worst: Any = known.idxmin()
+    names = {best: "", worst: LOSS if known[worst] < 0 else LEAST_GAIN}
+    return names | {best: GAIN if known[best] > 0 else LEAST_LOSS}
 
 
 def median_first(entries: Sequence[Entry]) -> list[Entry]:
@@ -88,27 +65,22 @@ def median_first(entries: Sequence[Entry]) -> list[Entry]:
     return ordered
 
 
-def choice_note(
-    candidates: Sequence[Candidate], choices: Sequence[ChosenQuery], *, seed: int, groups: str, measure: str
-) -> str:
+def choice_note(candidates: pd.DataFrame, choices: pd.DataFrame, *, seed: int, groups: str, measure: str) -> str:
     """Say how queries were chosen from the `groups` (such as classes), and how many gain and lose in `measure`."""
-    n_random = sum(choice.chosen == RANDOM for choice in choices)
-    extremes = [choice.chosen for choice in choices if choice.chosen != RANDOM]
+    extremes = [why for why in choices["chosen"] if why != RANDOM]
     marked = f" The {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked."
-    chosen = {choice.key for choice in choices}
-    outcomes = _outcomes([candidate for candidate in candidates if candidate.key in chosen])
     return (
-        f"No query was picked by hand: {n_random} are drawn at random (seed {seed}), from the {groups} in turn."
-        f"{marked if extremes else ''} Of all {len(candidates):,} queries, {_outcomes(candidates)} in {measure} by "
-        f"learning; of the {len(chosen)} shown, {outcomes}."
+        f"No query was picked by hand: {len(choices) - len(extremes)} are drawn at random (seed {seed}), from the "
+        f"{groups} in turn.{marked if extremes else ''} Of all {len(candidates):,} queries, "
+        f"{_outcomes(candidates['gain'])} in {measure} by learning; of the {len(choices)} shown, "
+        f"{_outcomes(choices['gain'])}."
     )
 
 
-def _outcomes(candidates: Sequence[Candidate]) -> str:
+def _outcomes(gains: pd.Series) -> str:
     """Say how many queries gain, lose and keep the same."""
-    gains = [candidate.gain for candidate in candidates if not math.isnan(candidate.gain)]
-    n_up, n_down = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
-    return f"{n_up:,} gain, {n_down:,} lose and {len(gains) - n_up - n_down:,} keep the same"
+    n_up, n_down, n_same = (gains > 0).sum(), (gains < 0).sum(), (gains == 0).sum()
+    return f"{n_up:,} gain, {n_down:,} lose and {n_same:,} keep the same"
 
 
 def score_text(score: float) -> str:
@@ -124,35 +96,32 @@ def change_text(difference: int, what: str) -> str:
     return f"▲ {difference} more {what}" if difference > 0 else f"▼ {-difference} fewer {what}"
 
 
-class Side(NamedTuple):
-    """What one method found for a query."""
-
-    method: str
-    """Its title."""
-    found: tuple[Found, ...]
-    precision: float
-    """Average precision; NaN where there is none."""
-    measure: Literal["score", "distance"] = "score"
-
-
 def entry_of(
-    image: Path, words: str, sides: Sequence[Side], choice: ChosenQuery, group: str, box: Box | None = None
+    image: Path,
+    words: str,
+    rankings: Sequence[Ranking],
+    precisions: Sequence[float],
+    choice: Any,
+    group: str,
+    box: Box | None = None,
 ) -> Entry:
-    """Return a query with what two methods found; images that are marked right are of its `group`, such as its class.
+    """Return a query with what two methods found, and the average precision of each, NaN where there is none.
 
-    A summary is ``3 of 10 of its class (30 %); average precision 17.0 %``; junk does not count.
+    `choice` is its row of `choose`. Images that are marked right are of its `group`, such as its class. A summary is
+    ``3 of 10 of its class (30 %); average precision 17.0 %``; junk does not count.
     """
-    rankings, n_right = [], []
-    for when, side in zip(("Before", "After"), sides, strict=True):
-        signs = [found.mark.sign for found in side.found]
+    summed_up, n_right = [], []
+    for when, ranking, precision in zip(("Before", "After"), rankings, precisions, strict=True):
+        signs = [found.mark.sign for found in ranking.found]
         n_right.append(signs.count(RIGHT.sign))
         n_counted = len(signs) - signs.count(JUNK.sign)
         summary = f"{n_right[-1]} of {n_counted} of its {group} ({100 * n_right[-1] / max(1, n_counted):.0f} %)"
-        if not math.isnan(side.precision):
-            summary += f"; average precision {100 * side.precision:.1f} %"
-        rankings.append(Ranking(f"{when} learning: {side.method}", side.found, summary, side.measure))
+        if not math.isnan(precision):
+            summary += f"; average precision {100 * precision:.1f} %"
+        summed_up.append(replace(ranking, title=f"{when} learning: {ranking.title}", summary=summary))
     change = change_text(n_right[1] - n_right[0], f"images of its {group}")
-    return Entry(str(image), words, tuple(rankings), choice.chosen, change, box, choice.gain)
+    gain = None if math.isnan(choice.gain) else float(choice.gain)
+    return Entry(str(image), words, tuple(summed_up), choice.chosen, change, box, gain)
 
 
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,10 +30,6 @@ def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
     return table
 
 
-Cell = Mapping[Any, Any]
-"""A row of a table of numbers beside print, by column."""
-
-
 def beside_print(
     ours: pd.DataFrame, printed: pd.DataFrame, *, on: Sequence[str] = ("setting", "method", "metric")
 ) -> pd.DataFrame:
@@ -48,23 +42,12 @@ def beside_print(
     the paper has such a cell.
     """
     keys = list(on)
-    found = printed[[*keys, "value", "spread", "note"]].drop_duplicates(keys)
+    # a study whose settings have names of its own says which printed setting each is
+    named = [name for name in ("printed_setting",) if name in printed]
+    found = printed.reindex(columns=[*keys, *named, "value", "spread", "note"]).drop_duplicates(keys)
     cells = ours.merge(found, on=keys, how="left", indicator="is_printed")
     cells = cells.rename(columns={"value": "printed", "spread": "printed_std"})
-    return cells.assign(note=cells["note"].fillna(""), is_printed=cells["is_printed"] == "both")
-
-
-def swapped(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]] | None:
-    """Return pairs of methods that come the other way round than in print; None where print orders no two of ours."""
-    pairs = _pairs(ours, printed)
-    # methods whose printed numbers are equal may come in any order
-    return [(a, b) for a, b in pairs if (printed[a] - printed[b]) * (ours[a] - ours[b]) < 0] if pairs else None
-
-
-def _pairs(ours: Mapping[str, float], printed: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return all pairs of methods that have a number here and in print."""
-    both = [name for name in printed if not math.isnan(printed[name] + ours.get(name, math.nan))]
-    return list(combinations(both, 2))
+    return cells.assign(note=cells["note"].astype("object").fillna(""), is_printed=cells["is_printed"] == "both")
 
 
 def plus_minus(mean: float, std: float, form: str, std_form: str = "") -> str:

@@ -1,6 +1,4 @@
-"""The registry of exhibits: an entry of a study's exhibits.yaml is one, or a function with ``@exhibit(...)``.
-
-A study's functions stand in its ``exhibits.py`` or in a module that this imports.
+"""The papers, and their exhibits: each table, figure, gallery and picture is an entry of a study's exhibits.yaml.
 
 Rules, targets, the settings' list of exhibits, the report's order and each exhibit's dependencies come from here. It
 is cheap to import, because every plan imports it.
@@ -8,13 +6,22 @@ is cheap to import, because every plan imports it.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import yaml
+from pydantic import BeforeValidator, Field
+
+from lookalike.core.settings.model import ABSENT, Absent, Section
+from lookalike.exhibits.model import Axis
 
 if TYPE_CHECKING:
     from lookalike.exhibits.model import Drawn
+    from lookalike.exhibits.study import Study
 
 
 class Paper(NamedTuple):
@@ -34,77 +41,139 @@ class Paper(NamedTuple):
     """Where it can be read; "" where we know of no lasting address."""
 
 
-_OASIS = "Chechik, Sharma, Shalit and Bengio"
+HERE = Path(__file__).parent
 PAPERS = {
-    "oasis-jmlr-2010": Paper(
-        "jmlr2010",
-        "jmlr",
-        "OASIS, JMLR 2010",
-        "JMLR 2010",
-        f"{_OASIS}, JMLR 11 (2010), pages 1109-1135",
-        "https://jmlr.org/papers/v11/chechik10a.html",
-    ),
-    "oasis-2009-draft": Paper("draft2009", "draft", "OASIS, draft of 2009", "Draft 2009", f"{_OASIS}, draft of 2009"),
-    "oasis-nips-2009": Paper("nips2009", "nips", "OASIS, NIPS 2009", "NIPS 2009", f"{_OASIS}, NIPS 2009"),
-    "soml-aaai-2014": Paper(
-        "aaai2014", "soml", "SOML, AAAI 2014", "AAAI 2014", "Gao, Hoi, Zhang, Wan and Li, AAAI 2014"
-    ),
-    "deep-ranking-cvpr-2014": Paper(
-        "cvpr2014",
-        "cvpr",
-        "Deep Ranking, CVPR 2014",
-        "CVPR 2014",
-        "Wang, Song, Leung, Rosenberg, Wang, Philbin, Chen and Wu, CVPR 2014",
-        "https://doi.org/10.1109/CVPR.2014.180",
-    ),
+    id: Paper(**about) for id, about in yaml.safe_load((HERE / "papers.yaml").read_text(encoding="utf-8")).items()
 }
 """Papers by id, in the order in which an index lists them. Every other group of exhibits is our own."""
 ROOMS = ("category", "embeddings", "landmark", "web", "finegrained", "human")
 """Studies in the order in which exhibits are listed."""
+PICTURES = (".csv", ".png", ".svg", ".pdf", ".json")
 FILES = {
-    "Table": (".csv", ".md", ".tex", ".json"),
-    "Figure": (".csv", "_compare.csv", ".png", ".svg", ".pdf", ".json"),
-    "Gallery": (".csv", ".png", ".svg", ".pdf", ".json"),
-    "Picture": (".csv", ".png", ".svg", ".pdf", ".json"),
+    "table": (".csv", ".md", ".tex", ".json"),
+    "figure": (".csv", "_compare.csv", *PICTURES[1:]),
+    "gallery": PICTURES,
+    "picture": PICTURES,
 }
-"""What a function returns to the suffixes of its files."""
+"""Kind of an exhibit to the suffixes of its files."""
+GivenAxis = Annotated[Axis, BeforeValidator(lambda given: Axis(**given))]
 
 
-Condition = Callable[[Any], object]
-"""Tells whether a study, which is of the room's own class, has an exhibit."""
+class Layout(Section):
+    """A table of cells: the columns of results that make its rows, its columns and its blocks."""
+
+    rows: str
+    columns: str = "method"
+    blocks: str = ""
+    form: str = ".1f"
+    """Format of a mean and its standard deviation, or the name of one of `lookalike.exhibits.tables.FORMS`."""
+    forms: dict[str, str] = Field({})
+    """Metric to its format, where it has another one."""
+    spread: str = ""
+    """Format of a standard deviation that has another one."""
+    interval: bool = False
+    """Whether a mean stands with the interval of its contrast in place of a standard deviation."""
+    printed: str = "g"
+    """Format of a printed number; ``as ours`` writes it, and its standard deviation, like ours."""
+    scale: float = 1
+    """What numbers are multiplied by where cells write them."""
+    best: Literal["", "max", "min"] = ""
+    """Which number of a row is bold."""
+    minus: str = ""
+    """Method that is taken from all others, in a column of differences with their intervals behind each."""
+    over: str = ""
+    """Method over whose numbers all others are given once more, as ratios below."""
+    below: dict[str, str] = Field({})
+    """Metric to its title: differences of the first method from all others, with each interval, below."""
 
 
-@dataclass(frozen=True)
-class Exhibit:
-    """One table, figure, gallery or picture of a study."""
+class Level(Section):
+    """A straight line at the mean of a metric of one method."""
+
+    name: str
+    method: str
+    metric: str
+    where: dict[str, str] = Field({})
+    """Column to value: the panels that have it; all if left out."""
+    has_value: bool = False
+    """Whether its value stands beside it."""
+
+
+class Curves(Section):
+    """A figure of means over repeats, with standard errors."""
+
+    panels: list[str]
+    """Columns of results whose values make the panels."""
+    x: GivenAxis = Axis()
+    y: GivenAxis = Axis()
+    last: float = math.inf
+    """The largest x that is shown."""
+    minus: str = ""
+    """Method that is taken from all others, repeat by repeat."""
+    level: Absent[Level] = ABSENT
+    upright: Absent[Level] = ABSENT
+    zero: str = ""
+    """Name of a line at zero."""
+    printed: dict[str, float | Literal["upright"]] = Field({})
+    """Printed metric to the x at which it stands, or to the upright line."""
+    printed_methods: list[str] = Field([])
+    """Methods whose printed numbers are shown; all that the figure shows if left out."""
+    apart: float = 0
+    """How far curves stand beside each other, so that error bars do not cover each other; in decades on a logarithmic
+    axis."""
+    training: str = ""
+    """Metric of training images, whose curves have a look of their own."""
+    thin: str = ""
+    """Title of methods that are thin lines behind the others."""
+
+
+class Exhibit(Section):
+    """One entry of exhibits.yaml.
+
+    It shows rows of results of its study, laid out as `table` or `figure` say, or what a function draws that one of the
+    four kinds names in full.
+    """
 
     id: str
     """``paper/name``, the place of its files below ``results/{dataset}/exhibits/``."""
     study: str
     """Room of the study, such as ``category``."""
     title: str
-    kind: str
-    """``table``, ``figure``, ``gallery`` or ``picture``."""
-    draw: Callable[..., Drawn]
-    """Given the study, returns what is written."""
-    needs: tuple[str, ...] = ()
-    """Names of the study's tables and files that it is drawn from."""
-    optional: tuple[str, ...] = ()
-    """Those that it does without."""
-    asks: tuple[object, ...] = ()
-    """What of each part that it shows is made only where an exhibit asks for it; its study knows what that means."""
-    shows: tuple[str, ...] | None = None
-    """Methods, and keys of the study's settings, whose numbers it needs; None where it needs those of all."""
-    when: Condition = lambda study: True
-    """Tells whether a study has it."""
-    condition: str = ""
-    """What a study needs to have it, in words."""
     caption: str = ""
     """First sentence of its caption."""
-    drawn_by: str = ""
-    """The function or file that draws it. Exhibits of two papers show the same if it and their numbers are the same."""
     order: int = 0
-    """Its place in its module."""
+    """Its place in its file."""
+    table: Absent[Layout | str] = ABSENT
+    figure: Absent[Curves | str] = ABSENT
+    gallery: str = ""
+    picture: str = ""
+    needs: list[str] = Field([])
+    """Names of the study's tables and files that it is drawn from; without one of them it was not run."""
+    optional: list[str] = Field([])
+    """Those that it does without."""
+    when: str = ""
+    """Property or method of the study that tells by its settings whether it has such an exhibit."""
+    condition: str = "settings that ask for it"
+    """What a study needs to have it, in words."""
+    real: bool = False
+    """Whether it is of photographs that no code made."""
+    where: dict[str, str | list[str]] = Field({})
+    """Column to the value, or the values, that rows have. A study without one of its settings has no such exhibit."""
+    shows: list[str] = Field(["methods"])
+    """Methods that it shows, by id or by the key of the study's settings that lists them."""
+    runs: list[str] = Field([])
+    """Methods that it does not show, and without whose runs it has nothing to show."""
+    without: dict[str, list[str]] = Field({})
+    """Column to values that are left out."""
+    titles: dict[str, dict[str, str]] = Field({})
+    """Column to titles that differ from those of the study."""
+    unit: str | dict[str, str] = "percent"
+    """Unit of its numbers, or of those of each metric."""
+    text: dict[str, str] = Field({})
+    """Metrics that a paper tells in its text, to their titles."""
+    forms: dict[str, str] = Field({})
+    """Metric of the text to the format of ours, where it is no whole number."""
+    notes: list[str] = Field([])
 
     @property
     def paper(self) -> str:
@@ -115,6 +184,16 @@ class Exhibit:
     def name(self) -> str:
         """Name of its files."""
         return self.id.partition("/")[2]
+
+    @property
+    def kind(self) -> str:
+        """``table``, ``figure``, ``gallery`` or ``picture``; numbers in the text are a table."""
+        return next((kind for kind in FILES if getattr(self, kind)), "table")
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Suffixes of its files."""
+        return FILES[self.kind]
 
     @property
     def target(self) -> str:
@@ -139,66 +218,78 @@ class Exhibit:
     def _numbered(self) -> tuple[str, int, str]:
         """``Table`` or ``Figure``, its number and letter; "" and 0 for what the paper does not number."""
         found = re.fullmatch(r"(table|fig)(\d+)([a-z]?)", self.name) if self.paper in PAPERS else None
-        if found is None:
-            return "", 0, ""
-        return {"table": "Table", "fig": "Figure"}[found[1]], int(found[2]), found[3]
+        return ({"table": "Table", "fig": "Figure"}[found[1]], int(found[2]), found[3]) if found else ("", 0, "")
 
     @property
-    def suffixes(self) -> tuple[str, ...]:
-        """Suffixes of its files."""
-        return FILES[self.kind.capitalize()]
+    def metrics(self) -> list[str]:
+        """Metrics that it shows."""
+        metric = self.where.get("metric", [])
+        return [metric] if isinstance(metric, str) else metric
+
+    @property
+    def parts(self) -> dict[str, str | list[str]]:
+        """Parts of a setting that its rows have."""
+        return {column: value for column, value in self.where.items() if column not in ("metric", "method")}
+
+    @property
+    def needed(self) -> list[str] | None:
+        """Methods whose numbers it needs: those that it shows, and those compared with them; None of all."""
+        if self.function and "shows" not in self.model_fields_set:
+            return None
+        lines = [line.method for line in (self.curves.level, self.curves.upright) if line is not None]
+        others = [self.curves.minus, self.layout.minus, self.layout.over]
+        return list(dict.fromkeys(filter(None, (*self.shows, *self.runs, *lines, *others))))
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of its table; one without rows where it has none."""
+        return self.table if isinstance(self.table, Layout) else Layout(rows="")
+
+    @property
+    def curves(self) -> Curves:
+        """Layout of its figure; one without panels where it has none."""
+        return self.figure if isinstance(self.figure, Curves) else Curves(panels=[])
+
+    @property
+    def function(self) -> str:
+        """Function that draws it, in full; "" where its entry says all."""
+        return next(
+            (by for by in (self.table, self.figure, self.gallery, self.picture) if by and isinstance(by, str)), ""
+        )
+
+    @property
+    def drawn_by(self) -> str:
+        """The function or file that draws it: two papers' exhibits show the same if it and their numbers are alike."""
+        return self.function or f"studies/{self.study}/exhibits.yaml"
+
+    def is_of(self, study: Study) -> bool:
+        """Tell by its settings whether a study has it."""
+        asked = getattr(study, self.when) if self.when else True
+        if self.function:
+            return bool(asked() if callable(asked) else asked)
+        has_parts = all(value in study.titles_of(column) for column, value in self.parts.items())
+        return has_parts and not (self.real and study.synthetic) and study.measures(self)
+
+    def draw(self, study: Study) -> Drawn:
+        """Draw it from a study's tables and files."""
+        # by name, because a plan reads entries and draws nothing
+        of_text = "tables.numbers_in_text" if self.text else "tables.table_of"
+        layout = "curves.figure_of" if self.kind == "figure" else of_text
+        given = (study,) if self.function else (self, study)
+        drawn: Drawn = resolve_name(self.function or f"lookalike.exhibits.{layout}")(*given)
+        return drawn
 
 
-_FOUND: dict[str, Exhibit] = {}
+@cache
+def exhibits_of(room: str) -> dict[str, Exhibit]:
+    """Return the exhibits that studies of a room may have by id, in the order of its exhibits.yaml."""
+    path = HERE.parent / "studies" / room / "exhibits.yaml"
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {id: _exhibit(id, room, order, entry) for order, (id, entry) in enumerate(entries.items())}
 
 
-def exhibit(
-    *ids: str,
-    title: str,
-    needs: tuple[str, ...] = (),
-    optional: tuple[str, ...] = (),
-    asks: tuple[object, ...] = (),
-    shows: tuple[str, ...] | None = None,
-    when: Condition = lambda study: True,
-    condition: str = "settings that ask for it",
-) -> Callable[[Callable[..., Drawn]], Callable[..., Drawn]]:
-    """Make a function ``(study) -> Table | Figure | Gallery | Picture`` an exhibit.
-
-    Its docstring begins the caption; its return annotation says which files there are. `ids` are ``paper/name``, one
-    for each paper that prints it; ``study.exhibit`` says which is drawn. `needs` and `optional` name the study's tables
-    and files that it is drawn from; without one that it needs it reads ``not run: ...``. `asks` says what of
-    the study's parts is made for it alone, and `shows` which methods it needs where it is drawn alone. `when` asks a
-    study by its settings whether it has the exhibit, and `condition` says in words what that takes.
-    """
-
-    def register(function: Callable[..., Drawn]) -> Callable[..., Drawn]:
-        kind = str(function.__annotations__.get("return", ""))
-        if kind not in FILES:
-            raise ValueError(
-                f"{function.__name__} returns {kind or 'nothing'}: an exhibit is one of {', '.join(FILES)}"
-            )
-        study = function.__module__.split(".")[-2]
-        for id in ids:
-            if id in _FOUND and _FOUND[id].draw.__module__ != function.__module__:
-                raise ValueError(f"two exhibits are called {id}")
-            about = (title, kind.lower(), function, needs, optional, asks, shows, when, condition)
-            declare(Exhibit(id, study, *about, caption_of(function), f"{function.__module__}.{function.__name__}"))
-        return function
-
-    return register
-
-
-def caption_of(function: Callable[..., Drawn]) -> str:
-    """Return the first sentence of a function's docstring."""
-    return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
-
-
-def declare(exhibit: Exhibit) -> None:
-    """Add an exhibit behind those that there are."""
-    order = _FOUND[exhibit.id].order if exhibit.id in _FOUND else len(_FOUND)
-    _FOUND[exhibit.id] = replace(exhibit, order=order)
-
-
-def exhibits_of(study: str) -> dict[str, Exhibit]:
-    """Return exhibits of one study by id, in the order of its file, once its module has been imported."""
-    return {id: found for id, found in _FOUND.items() if found.study == study}
+def _exhibit(id: str, room: str, order: int, entry: dict[str, object]) -> Exhibit:
+    """Return the exhibit of an entry; one with a layout is of rows of results, and of times where there are any."""
+    of_rows = {"needs": ["results"], "optional": ["times"]}
+    is_drawn = any(isinstance(entry.get(kind), str) for kind in FILES)
+    return Exhibit.model_validate({**({} if is_drawn else of_rows), **entry, "id": id, "study": room, "order": order})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
@@ -46,6 +47,19 @@ def read_results(path: PathLike) -> pd.DataFrame:
     """Read a table of results."""
     table: pd.DataFrame = read_table(path)[list(COLUMN_TYPES)]
     return table
+
+
+def select(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
+    """Return the rows with these values, such as ``metric="map", subset="var10"``; of a list each value passes."""
+    for column, value in values.items():
+        wanted = rows[column].isin(value) if isinstance(value, (list, tuple, set)) else rows[column] == value
+        rows = rows[wanted]
+    return rows
+
+
+def rows_in(frame: pd.DataFrame) -> Iterable[Any]:
+    """Return the rows of a frame as named tuples."""
+    return frame.itertuples(index=False)
 
 
 def with_parts(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,120 +1,123 @@
-"""A table as it is read: one sheet of text a block, which pandas writes as Markdown, LaTeX and HTML."""
+"""A table as it is read: sheets of text, one a block, which pandas writes as Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import Literal
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from lookalike.exhibits.model import Names, Sheet
 from lookalike.exhibits.printed import MISSING
 
-if TYPE_CHECKING:
-    from lookalike.exhibits.model import Table
-
+Best = Literal["", "max", "min"]
 OURS, PAPER = "ours", "paper"
 WIDE = 60
 """Letters from which on a column of text may break its lines."""
+NO_TITLES: Names = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """One block of a table in words."""
+def sheets_of_cells(
+    frame: pd.DataFrame,
+    rows: str,
+    columns: str,
+    blocks: str = "",
+    titles: Names = NO_TITLES,
+    *,
+    best: Best = "",
+    heading: str = "",
+) -> tuple[Sheet, ...]:
+    """Return the blocks of a frame with a row for each cell, whose texts are ``ours_cell`` and ``printed_cell``.
 
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: tuple[bool, ...]
-    """True for each column of numbers, which are aligned right."""
-    printed: tuple[int, ...] = ()
-    """Places of the rows that hold a paper's numbers."""
-    heading: str = ""
-    """Words above it where a further table begins."""
-    best: tuple[tuple[int, int], ...] = ()
-    """Row and column of the best number of those compared, which is bold."""
+    The `best` number (``max`` or ``min``) of the methods is bold. Columns that ours was not run for are left out.
+    """
+    was_run = (frame["ours_cell"] != MISSING).groupby(frame[columns]).transform("any")
+    frame = frame[was_run] if was_run.any() else frame
+    sheets = [
+        _block_of_cells(own, title, rows, columns, titles, best) for title, own in _by_block(frame, blocks, titles)
+    ]
+    return _headed(sheets, heading)
 
 
-def sheets_of(table: Table) -> list[Sheet]:
-    """Return the blocks of a table, and of those that stand below it, in order."""
-    frame = table.frame if table.heads else _asked(table)
-    make = _records if table.heads else _cells
+def sheets_of_records(
+    frame: pd.DataFrame,
+    heads: Mapping[str, str],
+    titles: Names = NO_TITLES,
+    blocks: str = "",
+    *,
+    numbers: Sequence[str] = (),
+    heading: str = "",
+) -> tuple[Sheet, ...]:
+    """Return the blocks of a frame whose columns `heads` names; those of `numbers` are aligned right."""
+    first, *rest = heads.values()
     sheets = []
-    if table.blocks and len(frame):
-        blocks = frame.groupby(table.blocks, sort=False, dropna=False)
-        sheets = [make(table, rows, _title(table, table.blocks, block)) for block, rows in blocks]
-    elif len(frame):
-        sheets = [make(table, frame, "")]
-    if table.heading and sheets:
-        sheets[0] = replace(sheets[0], heading=table.heading)
-    return sheets + (sheets_of(table.below) if table.below is not None else [])
+    for title, own in _by_block(frame, blocks, titles):
+        texts = [[_text(titles, column, value) for value in own[column]] for column in heads]
+        is_number = tuple(column in numbers for column in heads)
+        sheets.append(Sheet(title, (first or title, *rest), tuple(zip(*texts, strict=True)), is_number))
+    return _headed(sheets, heading)
 
 
-def _asked(table: Table) -> pd.DataFrame:
-    """Return the cells without columns that ours was not run for, as of a method that was not asked for."""
-    in_column = (table.frame["ours_cell"] != MISSING).groupby(table.frame[table.columns]).transform("any")
-    return table.frame[in_column] if in_column.any() else table.frame
+def _by_block(frame: pd.DataFrame, blocks: str, titles: Names) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows of each block with its title."""
+    if not blocks and len(frame):
+        yield "", frame
+    for block, rows in frame.groupby(blocks, sort=False, dropna=False) if blocks and len(frame) else ():
+        yield _title(titles, blocks, block), rows
 
 
-def _title(table: Table, key: str, value: object) -> str:
+def _headed(sheets: Sequence[Sheet], heading: str) -> tuple[Sheet, ...]:
+    """Put words above the first of some sheets."""
+    return tuple(replace(sheet, heading=heading * (place == 0)) for place, sheet in enumerate(sheets))
+
+
+def _title(titles: Names, key: str, value: object) -> str:
     """Return the title of a value of a key."""
-    return str(table.titles.get(key, {}).get(value, value))
+    return str(titles.get(key, {}).get(value, value))
 
 
-def _records(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
-    """Return the rows of a table of records as they are."""
-
-    def text(column: str, value: str | float | None) -> str:
-        return "" if column not in table.titles and pd.isna(value) else _title(table, column, value)
-
-    first, *rest = table.heads.values()
-    texts = [[text(column, value) for value in frame[column]] for column in table.heads]
-    numbers = tuple(column in table.numbers for column in table.heads)
-    return Sheet(title, (first or title, *rest), tuple(zip(*texts, strict=True)), numbers)
+def _text(titles: Names, column: str, value: str | float | None) -> str:
+    return "" if column not in titles and pd.isna(value) else _title(titles, column, value)
 
 
-def _cells(table: Table, frame: pd.DataFrame, title: str) -> Sheet:
+def _block_of_cells(frame: pd.DataFrame, title: str, key: str, columns: str, titles: Names, best: Best) -> Sheet:
     """Return our rows, each with the paper's row beneath it where the paper prints one of its cells."""
-    frame = _with_best(table, frame)
-    columns = list(dict.fromkeys(frame[table.columns]))
+    names = list(dict.fromkeys(frame[columns]))
+    has_print = "printed_cell" in frame and bool((frame["printed_cell"] != "").any())
+    marked = frame.assign(**_best_of(frame, key if columns == "method" else columns, best))
     rows: list[tuple[str, ...]] = []
     printed: list[int] = []
-    best: list[tuple[int, int]] = []
-    has_print = "printed_cell" in frame and bool((frame["printed_cell"] != "").any())
-    n_names = len(table.rows) + has_print
-    for keys, cells in frame.groupby(list(table.rows), sort=False, dropna=False):
-        names = [_title(table, key, value) for key, value in zip(table.rows, keys, strict=True)]
-        by_column = {cell[table.columns]: cell for cell in cells.to_dict("records")}
+    bold: list[tuple[int, int]] = []
+    for value, cells in marked.groupby(key, sort=False, dropna=False):
+        head = _title(titles, key, value)
+        by_column = {cell[columns]: cell for cell in cells.to_dict("records")}
+        # a row may lack a column
+        found = [by_column.get(name, {"ours_cell": MISSING}) for name in names]
         for who, prefix in ((OURS, "ours"), (PAPER, "printed")):
-            # a row may lack a column
-            found = [by_column.get(column, {"ours_cell": MISSING}) for column in columns]
             texts = [str(cell.get(f"{prefix}_cell", "")) for cell in found]
-            if not any(texts):
-                continue
-            printed += [len(rows)] if who == PAPER else []
-            best += [(len(rows), n_names + place) for place, cell in enumerate(found) if cell.get(f"{prefix}_best")]
-            rows.append((*names, *([who] if has_print else []), *texts))
-            names = [""] * len(names)
-    heads = (title, *("" for _ in range(n_names - 1)), *(_title(table, table.columns, column) for column in columns))
-    numbers = tuple(place >= n_names for place in range(len(heads)))
-    return Sheet(title, heads, tuple(rows), numbers, tuple(printed), best=tuple(best))
+            if any(texts):
+                printed += [len(rows)] if who == PAPER else []
+                bold += [(len(rows), 1 + has_print + n) for n, cell in enumerate(found) if cell.get(f"{prefix}_best")]
+                rows.append((head, *([who] if has_print else []), *texts))
+                head = ""
+    heads = (title, *[""] * has_print, *(_title(titles, columns, name) for name in names))
+    numbers = tuple(place > has_print for place in range(len(heads)))
+    return Sheet(title, heads, tuple(rows), numbers, tuple(printed), best=tuple(bold))
 
 
-def _with_best(table: Table, frame: pd.DataFrame) -> pd.DataFrame:
-    """Mark the best of the numbers that are compared, in ``ours_best`` and ``printed_best``."""
-    frame = frame.reset_index(drop=True).assign(ours_best=False, printed_best=False)
-    if not table.compared:
-        return frame
-    others = [key for key in (*table.rows, table.columns) if key != table.compared]
-    for _, cells in frame.groupby(others, sort=False, dropna=False):
-        best = table.best.get(cells["metric"].iloc[0] if "metric" in cells else "")
-        for mark, number in (("ours_best", "ours"), ("printed_best", "printed")):
-            known = cells[number].dropna() if number in cells else pd.Series(dtype=float)
-            if best is not None and known.nunique() > 1:
-                frame.loc[known.index[known == best(known)], mark] = True
-    return frame
+def _best_of(frame: pd.DataFrame, alike: str, best: Best) -> dict[str, pd.Series]:
+    """Tell which of our numbers and of the printed ones are the best of those that are alike in a column."""
+    if not best:
+        return {}
+    groups = {side: frame[side].groupby(frame[alike], sort=False) for side in ("ours", "printed")}
+    return {
+        f"{side}_best": (frame[side] == own.transform(best)) & (own.transform("nunique") > 1)
+        for side, own in groups.items()
+    }
 
 
 def markdown(sheets: Sequence[Sheet]) -> str:

@@ -3,52 +3,41 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, Self
+
+Colour = Literal["", "good", "bad", "open", "absent"]
 
 
-class Badge(NamedTuple):
-    """How a reader sees a state or an outcome."""
+class Status(StrEnum):
+    """How a reader sees a state or an outcome: by words, and by a sign, so that none is told by its colour alone."""
 
-    words: str
     sign: str
-    """So that none is told by its colour alone."""
-    colour: Literal["good", "bad", "open", "absent"]
-    """A name that the style sheet has a colour for."""
+    colour: Colour
+    """A name that the style sheet has a colour for; "" of what needs no sign."""
     meaning: str
 
+    def __new__(cls, words: str, sign: str = "", colour: Colour = "", meaning: str = "") -> Self:
+        """Return the status of some words."""
+        status = str.__new__(cls, words)
+        status._value_ = words
+        status.sign, status.colour, status.meaning = sign, colour, meaning
+        return status
 
-class State(StrEnum):
+
+class State(Status):
     """What became of an exhibit."""
 
     DRAWN = "drawn"
-    NOT_RUN = "not run"
-    FAILED = "failed"
-
-    @property
-    def badge(self) -> Badge | None:
-        """Its badge; None where it was drawn, which a page shows."""
-        return {
-            State.NOT_RUN: Badge(self, "–", "absent", "this run has no result here, and its section says why"),
-            State.FAILED: Badge(self, "!", "bad", "drawing it ended in an error, which its section tells"),
-        }.get(self)
+    NOT_RUN = "not run", "–", "absent", "this run has no result here, and its section says why"
+    FAILED = "failed", "!", "bad", "drawing it ended in an error, which its section tells"
 
 
-class Outcome(StrEnum):
+class Outcome(Status):
     """What numbers say of a claim, or that they say nothing."""
 
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    OPEN = "undecided"
-    NOT_RUN = "not run"
+    HOLDS = "holds", "✓", "good", "the numbers of this data set bear the claim out"
+    FAILS = "does not hold", "✗", "bad", "the numbers of this data set are against the claim"
+    OPEN = "undecided", "?", "open", "the numbers of this data set leave it open"
+    NOT_RUN = "not run", "–", "absent", "no run at hand has numbers for it"
     LEFT_OUT = "left out"
     """A method did not end: of one contrast beside others, never of a claim."""
-
-    @property
-    def badge(self) -> Badge:
-        """Its badge."""
-        return {
-            Outcome.HOLDS: Badge(self, "✓", "good", "the numbers of this data set bear the claim out"),
-            Outcome.FAILS: Badge(self, "✗", "bad", "the numbers of this data set are against the claim"),
-            Outcome.OPEN: Badge(self, "?", "open", "the numbers of this data set leave it open"),
-            Outcome.NOT_RUN: Badge(self, "–", "absent", "no run at hand has numbers for it"),
-        }[self]

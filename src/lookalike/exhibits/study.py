@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
-from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import pandas as pd
 from pydantic import PrivateAttr
@@ -27,10 +25,7 @@ from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.results import with_parts
-from lookalike.exhibits.style import title_of
-
-if TYPE_CHECKING:
-    from lookalike.exhibits.declared import Declared
+from lookalike.exhibits.style import TITLES
 
 Files = Mapping[str, str | list[str]]
 """Name of a table or file, as exhibits need it, to its path or paths."""
@@ -116,9 +111,10 @@ class Study(Section):
         study = self.with_settings()
         study._chosen = exhibits
         own = study.own_exhibits()
-        if not own or any(exhibit.shows is None for exhibit in own):
+        needed = [exhibit.needed for exhibit in own]
+        if not own or None in needed:
             return study
-        return study.showing(own, {name for exhibit in own for name in exhibit.shows or ()})
+        return study.showing(own, {name for names in needed for name in names or ()})
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study without what these exhibits do not show; `shown` is what they name together."""
@@ -163,21 +159,10 @@ class Study(Section):
         shards = self.shards() if self.data_set.kind in SYNTHETIC_KINDS else ()
         return [f"{self.folder}/painted/{shard}.json" for shard in shards]
 
-    @classmethod
-    def known_exhibits(cls) -> dict[str, Exhibit]:
-        """Return the exhibits that studies of the room may have by id, of its exhibits.yaml and its functions."""
-        package = cls.__module__.removesuffix(".study")
-        # by name, because what draws exhibits is no code behind contrasts
-        entries = import_module("lookalike.exhibits.entries")
-        entries.declare_all(cls.room, Path(str(import_module(package).__file__)).with_name("exhibits.yaml"))
-        if find_spec(f"{package}.exhibits"):
-            import_module(f"{package}.exhibits")
-        return exhibits_of(cls.room)
-
     def own_exhibits(self) -> list[Exhibit]:
         """Return the exhibits that the study has, by its settings, or those of them that were chosen."""
-        known, chosen = self.known_exhibits(), self._chosen
-        return [found for id, found in known.items() if (chosen is None or id in chosen) and found.when(self)]
+        known, chosen = exhibits_of(self.room), self._chosen
+        return [found for id, found in known.items() if (chosen is None or id in chosen) and found.is_of(self)]
 
     @property
     def dataset(self) -> str:
@@ -274,11 +259,6 @@ class Study(Section):
         exhibit = exhibit or (self._exhibit.name if self._exhibit is not None else "")
         return self.printed[(self.printed["paper"] == (paper or self.paper)) & (self.printed["exhibit"] == exhibit)]
 
-    @property
-    def files(self) -> Files:
-        """Name of a table or file that is there, to its path or paths."""
-        return self._files
-
     def has(self, name: str) -> bool:
         """Tell whether a table or file of this name was given."""
         return bool(self._files.get(name)) or name in self._tables
@@ -318,12 +298,11 @@ class Study(Section):
         """Return the methods that an exhibit shows, which names them or the settings that list them."""
         return list(self.titles_of("method")) if list(names) == ["methods"] else list(names)
 
-    def settings_of(self, declared: Declared) -> list[str]:
+    def settings_of(self, exhibit: Exhibit) -> list[str]:
         """Return the settings whose methods an exhibit compares."""
-        parts = {column: value for column, value in declared.where.items() if column != "metric"}
-        return [";".join(f"{column}={value}" for column, value in parts.items())]
+        return [";".join(f"{column}={value}" for column, value in exhibit.parts.items())]
 
-    def measures(self, declared: Declared) -> bool:
+    def measures(self, exhibit: Exhibit) -> bool:
         """Tell by its settings whether the study measures what an exhibit shows."""
         return True
 
@@ -351,7 +330,7 @@ class Study(Section):
 
     def title_of(self, method: str) -> str:
         """Name of a method in tables and legends: that of the settings, else the papers'."""
-        return title_of(method, self.method_titles)
+        return self.method_titles.get(method) or TITLES.get(method, method)
 
     def drawing(self, exhibit: Exhibit | None) -> Self:
         """Return this study for another exhibit, or for none; tables that it has read, and what it computed, stay."""

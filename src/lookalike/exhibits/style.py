@@ -5,11 +5,13 @@ Colours are those of Okabe and Ito, for readers with colour blindness; markers d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from lookalike.core.files import replacing
 
@@ -29,69 +31,21 @@ class Look:
     line: str = "-"
 
 
-BLACK, GREY = "#000000", "#6e6e6e"
-ORANGE, SKY, GREEN, YELLOW = "#E69F00", "#56B4E9", "#009E73", "#F0E442"
-BLUE, VERMILLION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
-
-METHODS = {
-    "oasis": ("OASIS", Look(VERMILLION, "o")),
-    "oasis-averaged": ("OASIS, averaged", Look(ORANGE, "<", "--")),
-    "mcml": ("MCML", Look(BLUE, "s")),
-    "lego": ("LEGO", Look(GREEN, "^")),
-    "lmnn": ("LMNN", Look(PURPLE, "D")),
-    "euclidean": ("Euclidean", Look(BLACK, "X")),
-    "lmnn-naive": ("LMNN (naive)", Look(PURPLE, "d", "--")),
-    "rca": ("RCA", Look(SKY, "<", "--")),
-    "oasis-proj": ("Proj-OASIS", Look(ORANGE, ">", "--")),
-    "oasis-online-proj": ("Online-Proj-OASIS", Look(SKY, "s")),
-    "oasis-dissim": ("Dissim-OASIS", Look(BLUE, "^", "-.")),
-    "oasis-psd": ("PSD-OASIS", Look(GREY, "*", ":")),
-    "tfidf": ("TF-IDF", Look(BLACK, "P")),
-    "qpao": ("QPAO", Look(PURPLE, "s")),
-    "oasis-diagonal": ("OASIS", Look(VERMILLION, "h")),
-    "soml-tg": ("S-TG", Look(GREEN, "v")),
-    "soml-da": ("S-DA", Look(BLUE, "D")),
-    "oasis-psd-100": ("projected every 100 steps", Look(BLUE, "s", "--")),
-    "oasis-psd-500": ("projected every 500 steps", Look(PURPLE, "P", "-.")),
-    "oasis-psd-2000": ("projected every 2,000 steps", Look(GREEN, "^", "--")),
-    "oasis-psd-20000": ("projected every 20,000 steps", Look(SKY, "D", "-.")),
-    "oasis-psd-end": ("projected only at the end", Look(BLACK, "v", ":")),
+COLOURS = {"black": "#000000", "grey": "#6e6e6e", "orange": "#E69F00", "sky": "#56B4E9", "green": "#009E73"}
+COLOURS |= {"yellow": "#F0E442", "blue": "#0072B2", "vermillion": "#D55E00", "purple": "#CC79A7"}
+BLACK, GREY, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE = COLOURS.values()
+HERE = Path(__file__).parent
+_METHODS = yaml.safe_load((HERE / "methods.yaml").read_text(encoding="utf-8"))
+TITLES: dict[str, str] = {method: about["title"] for method, about in _METHODS.items()}
+"""Methods to the papers' names."""
+LOOKS = {
+    method: Look(COLOURS[colour], *rest) for method, (colour, *rest) in ((m, a["look"]) for m, a in _METHODS.items())
 }
-"""Methods to the papers' names and their looks; those of one figure of the papers differ in colour and in marker."""
-LOOKS = {method: look for method, (_, look) in METHODS.items()}
+"""Methods to their looks."""
 TRAINING, RATERS = Look(PURPLE, "v", "--"), Look(GREY, "s")
 """Training images, of whatever method, beside test images in the method's own look; and people who rate."""
 OTHERS = (Look(SKY, "v", "--"), Look(ORANGE, "P", "--"), Look(GREY, "*", "--"), Look(BLUE, "<", "--"))
 """Looks of all other methods; yellow is too pale for lines on white."""
-RC: Style = {
-    "figure.dpi": 200,
-    "savefig.dpi": 200,
-    "font.family": "DejaVu Sans",
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7.5,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.5,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 4,
-    "errorbar.capsize": 1.5,
-    "mathtext.fontset": "dejavusans",
-    "image.composite_image": False,
-    "svg.hashsalt": "lookalike",
-    "svg.fonttype": "path",
-    "pdf.fonttype": 42,
-}
 
 
 def look_of(method: str) -> Look:
@@ -111,11 +65,6 @@ def looks_of(methods: Sequence[str]) -> dict[str, Look]:
     return looks
 
 
-def title_of(method: str, titles: Mapping[str, str] | None = None) -> str:
-    """Return the printed name of a method."""
-    return (titles or {}).get(method) or (METHODS[method][0] if method in METHODS else method)
-
-
 @contextmanager
 def paper_style() -> Iterator[None]:
     """Draw and save in the papers' style inside the block, whatever the user's matplotlibrc says."""
@@ -123,8 +72,7 @@ def paper_style() -> Iterator[None]:
 
     with mpl.rc_context():
         mpl.rcdefaults()
-        settings: Any = RC
-        mpl.rcParams.update(settings)
+        mpl.rcParams.update(mpl.rc_params_from_file(HERE / "paper.mplstyle", use_default_template=False))
         yield
 
 

@@ -3,45 +3,64 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.declared import Declared, Layout, chosen, keyed, values_of
-from lookalike.exhibits.model import Table
+from lookalike.exhibits.model import Names, Sheet, Table
 from lookalike.exhibits.printed import (
     MISSING,
     STAR,
+    beside_print,
     bracketed,
     minutes_text,
     p_value,
     plus_minus,
     significant,
-    swapped,
     times_over,
 )
-from lookalike.exhibits.results import TIMED_OUT
+from lookalike.exhibits.registry import Exhibit, Layout
+from lookalike.exhibits.results import TIMED_OUT, rows_in, select
+from lookalike.exhibits.sheets import sheets_of_cells, sheets_of_records
 from lookalike.exhibits.words import gap
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-BEST: Mapping[str, Callable[[Iterable[float]], float]] = {"max": max, "min": min}
 FORMS: Mapping[str, Callable[[float, float], str]] = {"significant": significant, "minutes": minutes_text}
 """Forms of cells that no format can say."""
 
 
-def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
+def values_of(exhibit: Exhibit, study: Study, axis: str) -> dict[str, str]:
+    """Return the values of an axis with their titles, in their order: those of the entry, else those of the study."""
+    if axis == "method":
+        found = {method: study.title_of(method) for method in study.methods_named(exhibit.shows)}
+    else:
+        found = dict(study.titles_of(axis))
+    given = exhibit.where.get(axis)
+    if given is not None:
+        found = {value: found.get(value, value) for value in ([given] if isinstance(given, str) else given)}
+    titles, left_out = exhibit.titles.get(axis, {}), exhibit.without.get(axis, [])
+    return {value: titles.get(value, title) for value, title in found.items() if value not in left_out}
+
+
+def keyed(rows: pd.DataFrame, axes: list[str]) -> pd.MultiIndex:
+    """Return the values of some columns as an index."""
+    return pd.MultiIndex.from_frame(rows[axes])
+
+
+def table_of(exhibit: Exhibit, study: Study) -> Table:
     """Return a table: the mean of each cell over its repeats, the paper's number beneath, and ``*`` of lost fits."""
+    layout = exhibit.layout
     axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
-    titles = {axis: values_of(declared, study, axis) for axis in axes}
-    cells = cells_of(declared, study, axes, titles)
+    titles = {axis: values_of(exhibit, study, axis) for axis in axes}
+    cells = cells_of(exhibit, study, axes, titles)
     if layout.interval:
-        cells = with_intervals(cells, study, study.settings_of(declared)[0])
+        cells = with_intervals(cells, study, study.settings_of(exhibit)[0])
     write_cells(cells, layout, study)
     heads: dict[str, dict[str, str]] = {axis: dict(values) for axis, values in titles.items()}
     if layout.minus:
@@ -50,48 +69,29 @@ def table_of(declared: Declared, layout: Layout, study: Study) -> Table:
         cells = cells.sort_values(layout.columns, key=lambda names: names.map(columns.index), kind="stable")
         minus = f"minus {study.title_of(layout.minus)}"
         heads[layout.columns] |= {f"{value}, minus": minus for value in titles[layout.columns]}
-    below = ratios_below(cells, layout, heads, study) if layout.over else differences_below(declared, layout, study)
-    best = dict.fromkeys(declared.metrics, BEST[layout.best]) if layout.best else {}
-    return Table(
-        cells,
-        (layout.rows,),
-        layout.columns,
-        layout.blocks,
-        titles=heads,
-        notes=(*declared.notes, *orders(declared, layout, study, cells), *(below.notes if below is not None else ())),
-        below=below,
-        compared="method" if layout.best else "",
-        best=best,
-    )
+    sheets = sheets_of_cells(cells, layout.rows, layout.columns, layout.blocks, heads, best=layout.best)
+    below = ratios_below(cells, layout, heads, study) if layout.over else differences_below(exhibit, study)
+    notes = (*exhibit.notes, *orders(exhibit, study, cells))
+    return Table(cells, (*sheets, *below), heads, notes)
 
 
-def cells_of(
-    declared: Declared, study: Study, axes: list[str], titles: Mapping[str, Mapping[str, str]]
-) -> pd.DataFrame:
+def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
     """Return a row for each cell: means and standard deviations, ours in printed units and the paper's."""
-    rows = chosen(study.results, declared.where)
+    rows = select(study.results, **exhibit.where)
     # a share stands as the papers print it, in percent
     rows = rows.assign(value=rows["value"].where(rows["unit"] != "fraction", 100 * rows["value"]))
     numbers = rows.groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
-    printed = chosen(study.printed_results(), declared.where).rename(
-        columns={"value": "printed", "spread": "printed_std"}
-    )
-    # a study whose settings have names of its own says which printed setting each is
-    named = [name for name in ("printed_setting",) if name in printed]
-    printed = printed.reindex(columns=[*axes, *named, "printed", "printed_std", "note"]).drop_duplicates(axes)
-    cells = pd.DataFrame(product(*titles.values()), columns=axes)
-    cells = cells.merge(numbers.reset_index(), on=axes, how="left")
-    cells = cells.merge(printed, on=axes, how="left", indicator="is_printed")
-    cells = cells.assign(is_printed=cells["is_printed"] == "both", note=cells["note"].astype("object").fillna(""))
+    cells = pd.DataFrame(product(*titles.values()), columns=axes).merge(numbers.reset_index(), on=axes, how="left")
+    cells = beside_print(cells, select(study.printed_results(), **exhibit.where), on=axes)
     if "metric" not in axes:
-        cells["metric"] = next(iter(declared.metrics), "")
+        cells["metric"] = next(iter(exhibit.metrics), "")
     else:  # a metric that nobody has, such as one of further runs, has no row
         known = cells["ours"].notna() | cells["printed"].notna()
         cells = cells[known.groupby([cells[axis] for axis in axes if axis != "method"]).transform("any")]
-    lost = keyed(cells, axes).isin(lost_fits(study, declared, axes))
+    lost = keyed(cells, axes).isin(lost_fits(study, exhibit, axes))
     # where a fit did not end, the others are the easier part
     cells.loc[lost, ["ours", "ours_std"]] = math.nan
-    units = declared.unit
+    units = exhibit.unit
     return cells.assign(is_lost=lost, unit=units if isinstance(units, str) else cells["metric"].map(units))
 
 
@@ -133,32 +133,33 @@ def write_cells(cells: pd.DataFrame, layout: Layout, study: Study) -> None:
     cells["printed_cell"] = given.mask(cells["is_printed"] & cells["printed"].isna(), absent)
 
 
-def lost_fits(study: Study, declared: Declared, axes: list[str]) -> pd.MultiIndex:
+def lost_fits(study: Study, exhibit: Exhibit, axes: list[str]) -> pd.MultiIndex:
     """Return the cells of fits that ran into their time limit, whatever their metric."""
-    where = {column: value for column, value in declared.where.items() if column != "metric"}
-    rows = chosen(study.results, where | {"metric": TIMED_OUT})
-    rows = rows[rows["value"] > 0].drop(columns="metric").merge(pd.DataFrame({"metric": declared.metrics}), how="cross")
+    rows = select(study.results, **exhibit.where | {"metric": TIMED_OUT})
+    rows = rows[rows["value"] > 0].drop(columns="metric").merge(pd.DataFrame({"metric": exhibit.metrics}), how="cross")
     return keyed(rows.drop_duplicates(axes), axes)
 
 
-def orders(declared: Declared, layout: Layout, study: Study, cells: pd.DataFrame) -> Iterator[str]:
+def orders(exhibit: Exhibit, study: Study, cells: pd.DataFrame) -> Iterator[str]:
     """Say of each block with printed numbers whether methods come in their order, by the first metric."""
+    layout = exhibit.layout
     if layout.best != "max" or layout.rows != "metric" or study.synthetic or not layout.blocks:
         return
-    own = cells[(cells["metric"] == declared.metrics[0]) & cells["printed"].notna() & cells["ours"].notna()]
-    blocks = values_of(declared, study, layout.blocks)
+    own = cells[(cells["metric"] == exhibit.metrics[0]) & cells["printed"].notna() & cells["ours"].notna()]
+    blocks = values_of(exhibit, study, layout.blocks)
     for block, rows in own.groupby(layout.blocks, sort=False):
-        ours, printed = (
-            {str(m): float(v) for m, v in zip(rows["method"], rows[side], strict=True)} for side in ("ours", "printed")
-        )
-        pairs = swapped(ours, printed)
-        if pairs is None:
-            continue
-        order = ", ".join(map(study.title_of, sorted(ours, key=ours.__getitem__, reverse=True)))
+        methods = rows.sort_values("ours", ascending=False, kind="stable")
+        order = ", ".join(map(study.title_of, methods["method"]))
         where = f" on {blocks[str(block)]}" if len(blocks) > 1 else ""
-        others = "; ".join(f"{study.title_of(first)} and {study.title_of(second)}" for first, second in pairs)
-        sentence = f"The order{where} is {order}: {'not ' if pairs else ''}that of the paper"
-        yield f"{sentence}{f', which has {others} the other way round' if pairs else ''}."
+        # methods whose printed numbers are equal may come in any order
+        others = "; ".join(
+            f"{study.title_of(first.method)} and {study.title_of(second.method)}"
+            for first, second in combinations(rows_in(rows), 2)
+            if (first.printed - second.printed) * (first.ours - second.ours) < 0
+        )
+        turned = f"not that of the paper, which has {others} the other way round"
+        if len(rows) > 1:
+            yield f"The order{where} is {order}: {turned if others else 'that of the paper'}."
 
 
 def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFrame:
@@ -178,11 +179,12 @@ def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFra
     return pd.DataFrame(found)
 
 
-def differences_below(declared: Declared, layout: Layout, study: Study) -> Table | None:
+def differences_below(exhibit: Exhibit, study: Study) -> tuple[Sheet, ...]:
     """Return the differences of the first method from all others, a column for each metric and interval."""
-    first, *others = study.methods_named(declared.shows)
+    layout = exhibit.layout
+    first, *others = study.methods_named(exhibit.shows)
     records, heads = [], {"method": ""}
-    for setting, title in values_of(declared, study, layout.blocks).items() if layout.below else ():
+    for setting, title in values_of(exhibit, study, layout.blocks).items() if layout.below else ():
         for method in others:
             record = {"block": title, "method": method}
             for metric, name in layout.below.items():
@@ -198,18 +200,14 @@ def differences_below(declared: Declared, layout: Layout, study: Study) -> Table
                         heads["printed"], record["printed"] = "the paper", f"{row.printed:+.0f}"
             records.append(record)
     known = [record for record in records if len(record) > 2]
-    if not known:
-        return None
     heads |= {"printed": heads.pop("printed")} if "printed" in heads else {}
     frame = pd.DataFrame(known, columns=["block", *heads]).fillna("")
     titles = {"method": {method: study.title_of(method) for method in others}}
     heading = f"Differences: {study.title_of(first)} minus method, in points"
-    return Table(
-        frame, heads=heads, blocks="block", titles=titles, numbers=frozenset(heads) - {"method"}, heading=heading
-    )
+    return sheets_of_records(frame, heads, titles, "block", numbers=[*heads][1:], heading=heading)
 
 
-def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mapping[str, str]], study: Study) -> Table:
+def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Names, study: Study) -> tuple[Sheet, ...]:
     """Return all numbers over those of one method, ours and the paper's, and the paper's over ours."""
     keys, name = [layout.blocks, layout.rows], heads[layout.columns][layout.over]
     is_base = cells[layout.columns] == layout.over
@@ -225,23 +223,22 @@ def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Mapping[str, Mappin
     ratios = pd.concat(parts, ignore_index=True)[[layout.blocks, "ratio", layout.columns, "value"]]
     ratios = ratios[ratios["value"].notna().groupby([ratios[layout.blocks], ratios["ratio"]]).transform("any")]
     ratios = ratios.assign(ours_cell=ratios["value"].map(times_over))
-    return Table(ratios, ("ratio",), layout.columns, layout.blocks, titles=heads, heading="Ratios of these numbers")
+    return sheets_of_cells(ratios, "ratio", layout.columns, layout.blocks, heads, heading="Ratios of these numbers")
 
 
-def numbers_in_text(declared: Declared, study: Study) -> Table:
+def numbers_in_text(exhibit: Exhibit, study: Study) -> Table:
     """Return numbers that a paper prints in its text, ours beside them; what it does not print is left out."""
-    rows = study.results[(study.results["setting"] == "") & study.results["metric"].isin(declared.text)]
+    rows = study.results[(study.results["setting"] == "") & study.results["metric"].isin(exhibit.text)]
     printed = study.printed_results()
-    cells = printed[printed["metric"].isin(declared.text)].drop_duplicates("metric")
+    cells = printed[printed["metric"].isin(exhibit.text)].drop_duplicates("metric")
     cells = cells[["metric", "method", "value", "spread"]].rename(columns={"value": "printed", "spread": "printed_std"})
     ours = rows.groupby("metric")["value"].agg(ours="mean", ours_std="std").reset_index()
     cells = cells.merge(ours, on="metric", how="left")
-    order = list(declared.text)
+    order = list(exhibit.text)
     cells = cells.sort_values("metric", key=lambda names: names.map(order.index), ignore_index=True)
-    forms = [declared.forms.get(metric, ",.0f") for metric in cells["metric"]]
+    forms = [exhibit.forms.get(metric, ",.0f") for metric in cells["metric"]]
     for side, side_forms in (("ours", forms), ("printed", [",.10g"] * len(forms))):
         numbers = zip(cells[side], cells[f"{side}_std"], side_forms, strict=True)
         cells[f"{side}_cell"] = [plus_minus(*number) for number in numbers]
-    heads = {"metric": study.title, "ours_cell": "ours", "printed_cell": "paper"}
-    numbers_are = frozenset(("ours_cell", "printed_cell"))
-    return Table(cells.assign(unit=""), heads=heads, titles={"metric": declared.text}, numbers=numbers_are)
+    heads, titles = {"metric": study.title, "ours_cell": "ours", "printed_cell": "paper"}, {"metric": exhibit.text}
+    return Table(cells.assign(unit=""), sheets_of_records(cells, heads, titles, numbers=[*heads][1:]), titles)

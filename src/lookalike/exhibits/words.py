@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lookalike.exhibits.claims import Claim, Reason, Verdict, methods_of, unknown
 from lookalike.exhibits.contrasts import (
@@ -23,7 +24,7 @@ from lookalike.exhibits.contrasts import (
     Contrast,
     Unit,
 )
-from lookalike.exhibits.printed import p_value, significant
+from lookalike.exhibits.printed import STAR, p_value, significant
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
@@ -33,35 +34,22 @@ METRICS = {"map_full": "mAP", "p@k": "precision at top k", "similarity_precision
 """Metrics that are called otherwise in sentences; any other is called as it is, with spaces."""
 
 
-class Form(NamedTuple):
-    """How an amount in a unit is written."""
-
-    size: Callable[[float], str]
-    """Writes it without its sign."""
-    decimals: int | None = None
-    """Where it is rounded; None: to significant digits."""
-    has_plus: bool = False
-
-
-def rounded(decimals: int, *, has_plus: bool = False) -> Form:
-    """Return the form of amounts with some decimals."""
-    return Form(f"{{:,.{decimals}f}}".format, decimals, has_plus)
-
-
-AMOUNTS: dict[Unit, Form] = {
-    "points": rounded(1, has_plus=True),
-    "small points": rounded(2, has_plus=True),
-    "percent": Form(lambda value: f"{significant(value)}%"),
-    "count": rounded(0),
-    "triplets": rounded(0, has_plus=True),
-    "% of triplets": rounded(1, has_plus=True),
-    "": Form("{:.3g}".format),
+AMOUNTS: dict[Unit, str] = {
+    "points": "{:+,.1f}",
+    "small points": "{:+,.2f}",
+    "percent": "{}%",
+    "count": "{:,.0f}",
+    "triplets": "{:+,.0f}",
+    "% of triplets": "{:+,.1f}",
+    "": "{:.3g}",
 }
 """Unit to how an amount is written."""
 NAMED: dict[Unit, str] = {"points": " points", "triplets": " triplets", "% of triplets": "% of triplets"}
 """What stands behind an amount."""
 SMALL = 0.5
 """Differences in points below it have two decimals."""
+WIDTH = 78
+"""Columns of sentences in the terminal: none is narrower."""
 NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 OUTCOMES = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_RUN)
@@ -77,16 +65,14 @@ LIMITS = {
 """What a method did that a limit of ours ended."""
 
 
-def written(value: float, form: Form) -> str:
-    """Return a number in a form, with a proper minus and no sign of a zero."""
-    is_zero = value == 0 or (form.decimals is not None and round(value, form.decimals) == 0)
-    sign = "" if is_zero else "−" if value < 0 else "+" if form.has_plus else ""
-    return f"{sign}{form.size(abs(value))}"
+def signed(text: str) -> str:
+    """Return a number with a proper minus, and no sign of a zero."""
+    return re.sub("^-", "−", text) if re.search("[1-9]", text) else text.lstrip("+-")
 
 
 def amount(value: float, unit: Unit) -> str:
-    """Return a number in its unit."""
-    return written(value, AMOUNTS[unit])
+    """Return a number in its unit; percents have two significant digits."""
+    return signed(AMOUNTS[unit].format(significant(value) if unit == "percent" else value))
 
 
 def gap(rows: Sequence[Contrast], *, has_unit: bool = True) -> str:
@@ -128,18 +114,18 @@ def difference_words(
     Without a `second` it is a level: ``sparsity of S-TG: 12.0 (95% interval 8.0 to 16.0)``.
     """
     unit = _unit(row, low, high)
-    plain = AMOUNTS[unit]._replace(has_plus=False)
-    beside = [f"95% interval {written(low, plain)} to {written(high, plain)}"] if _is_known(low, high) else []
+    mean, least, most, zero = (amount(value, unit).lstrip("+") for value in (row.mean, low, high, 0.0))
+    beside = [f"95% interval {least} to {most}"] if _is_known(low, high) else []
     beside += [f"the paper: {printed}"] if printed else []
     brackets = f" ({'; '.join(beside)})" if beside else ""
     brackets = f" so far{brackets}" if math.isinf(low) or math.isinf(high) else brackets
     named = NAMED.get(row.unit, "")
     if not second:
-        return f"{metric} of {first}: {written(row.mean, plain)}{named}{brackets}"
-    if written(row.mean, plain) == written(0.0, plain):
-        return f"{first} and {second} differ by {plain.size(0.0)}{named} in {metric}{brackets}"
+        return f"{metric} of {first}: {mean}{named}{brackets}"
+    if mean == zero:
+        return f"{first} and {second} differ by {zero}{named} in {metric}{brackets}"
     way = "lower" if row.mean < 0 else "higher"
-    return f"{first} is {plain.size(abs(row.mean))}{named} {way} than {second} in {metric}{brackets}"
+    return f"{first} is {mean.lstrip('−')}{named} {way} than {second} in {metric}{brackets}"
 
 
 def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> str:
@@ -166,7 +152,7 @@ def contrast_words(rows: Sequence[Contrast], title_of: Callable[[str], str]) -> 
 def _printed(row: Contrast) -> str:
     """Return the printed difference without digits that are not printed."""
     is_whole = round(row.printed, 1) == round(row.printed)
-    return written(row.printed, rounded(0) if is_whole else AMOUNTS[row.unit]._replace(has_plus=False))
+    return signed(f"{row.printed:,.0f}") if is_whole else amount(row.printed, row.unit).lstrip("+")
 
 
 def at_every_k(rows: Sequence[Contrast], first: str, second: str) -> str:
@@ -286,7 +272,7 @@ def predicate_words(claim: Claim) -> str:
             "at one k, with p below 0.05 after Holm's adjustment over k, or on average."
         )
     low, high = (claim.parameters.get(end, math.nan) for end in ("low", "high"))
-    least, most = (written(end, Form("{:g}".format)) for end in (low, high))
+    least, most = (signed(f"{end:g}") for end in (low, high))
     bounds = f"above {least}" if math.isnan(high) else f"between {least} and {most}"
     if math.isnan(low):
         bounds = f"below {most}"
@@ -303,3 +289,21 @@ def counts_words(rows: Iterable[Mapping[str, str]]) -> str:
     primary = [row for row in rows if row["primary"]]
     counts = (f"{outcome} {sum(row['verdict'] == outcome for row in primary)}" for outcome in OUTCOMES)
     return f"The papers' {len(primary)} primary claims: {', '.join(counts)}." if primary else ""
+
+
+def headline(study: Study) -> str:
+    """Return the main numbers as a small table, with what has to be known of them."""
+    if study.not_run:
+        return f"{study.title}: {study.not_run}\n"
+    what, columns, rows, sentences = study.main_numbers()
+    grid = [("", *columns), *((f"  {study.title_of(method)}", *cells) for method, cells in rows.items())]
+    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
+    lost = (
+        [f"{STAR} marks what did not end within its time limit."]
+        if any(STAR in cells for cells in rows.values())
+        else []
+    )
+    sentences = [" ".join([*lost, *sentences[:1]]), *sentences[1:]]
+    wrapped = [line for sentence in sentences for line in textwrap.wrap(sentence, WIDTH)]
+    return "\n".join([f"{study.title}: {what}", *lines, *wrapped]) + "\n"

@@ -13,10 +13,10 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json, write_table, write_text
 from lookalike.exhibits.drawing import save
-from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Table
+from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Sheet, Table
 from lookalike.exhibits.printed import CELLS
 from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.sheets import Sheet, latex, markdown, sheets_of
+from lookalike.exhibits.sheets import latex, markdown
 from lookalike.exhibits.statuses import State
 
 if TYPE_CHECKING:
@@ -25,19 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sidecar:
-    """The contents of ``{name}.json``: an exhibit of a data set."""
+    """The contents of ``{name}.json``: an exhibit of a data set; what `Exhibit` has is called the same."""
 
     id: str
-    """``paper/name``."""
     paper: str
-    """Id of the paper, or of a group of our own."""
     name: str
-    """Name of its files: ``table4``."""
     label: str
-    """Name that the paper gives it; "" for an exhibit of our own."""
     title: str
     kind: str
-    """``table``, ``figure``, ``gallery`` or ``picture``."""
     study: str
     order: int
     """Its place in its paper."""
@@ -99,7 +94,7 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
             sorted({str(path) for name in (*exhibit.needs, *exhibit.optional) for path in study.paths(name)})
         ),
         drawn_by=exhibit.drawn_by,
-        sheets=tuple(sheets_of(drawn)) if isinstance(drawn, Table) else (),
+        sheets=drawn.sheets if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
         size="" if drawn is None else study.size,
@@ -152,7 +147,7 @@ def _nothing(exhibit: Exhibit) -> Drawn:
     """Return an exhibit without numbers."""
     frame = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
     if exhibit.kind == "table":
-        return Table(frame, heads={"exhibit": "exhibit"})
+        return Table(frame, ())
     return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),))
 
 
@@ -161,10 +156,9 @@ def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: 
     paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes if suffix != ".json"}
     write_table(drawn.frame, paths[".csv"])
     if isinstance(drawn, Table):
-        sheets, heading = sheets_of(drawn), f"# {exhibit.label or exhibit.title}\n\n"
-        top = f"**{notice}**\n\n" if notice else ""
-        write_text(f"{heading}{top}{markdown(sheets)}\n{caption}\n", paths[".md"])
-        write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(sheets), paths[".tex"])
+        top = f"# {exhibit.label or exhibit.title}\n\n" + (f"**{notice}**\n\n" if notice else "")
+        write_text(f"{top}{markdown(drawn.sheets)}\n{caption}\n", paths[".md"])
+        write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(drawn.sheets), paths[".tex"])
         return
     if "_compare.csv" in paths:
         cells = getattr(drawn, "cells", None)

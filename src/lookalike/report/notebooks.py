@@ -9,9 +9,10 @@ from html import escape
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.model import Sheet
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.results import COLUMN_TYPES, read_results, with_parts
-from lookalike.exhibits.sheets import Sheet, html
+from lookalike.exhibits.sheets import html
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
 from lookalike.report.results import Results
@@ -93,7 +94,7 @@ class PaperReader:
             return self._missing("No verdict on a claim of this paper is among the results")
         rows = [
             (
-                f"{claim['verdict'].badge.sign} {claim['verdict']}",
+                f"{claim['verdict'].sign} {claim['verdict']}",
                 f"{'Primary: ' * bool(claim['primary'])}{claim['claim']} ({claim['place']})",
                 f"{', '.join(filter(None, (claim['title'], claim['scope'])))}: {claim['evidence']}",
             )

@@ -87,11 +87,11 @@ class ShownExhibit(Sidecar):
 
     def _repr_html_(self) -> str:
         """Return a ``<figure>`` with heading, picture or table, state, caption and notes."""
-        notes, badge = "".join(f"<li>{escape(note)}</li>" for note in self.notes), self.state.badge
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         parts = (
             f"<p><strong>{escape(self.heading)}</strong>, {escape(self.source)}</p>",
             self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>",
-            f"<p>{badge.sign} {escape(badge.words)}</p>" if badge else "",
+            f"<p>{self.state.sign} {self.state}</p>" if self.state.sign else "",
             f"<figcaption>{escape(' '.join(self.caption))}</figcaption>",
             f"<details><summary>Notes</summary><ul>{notes}</ul></details>" if notes else "",
         )

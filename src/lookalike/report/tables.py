@@ -13,8 +13,9 @@ import pandas as pd
 import yaml
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from lookalike.exhibits.sheets import Sheet, html
-from lookalike.exhibits.style import METHODS
+from lookalike.exhibits.model import Sheet
+from lookalike.exhibits.sheets import html
+from lookalike.exhibits.style import TITLES
 from lookalike.report.pages import view_id
 from lookalike.report.results import ShownExhibit
 
@@ -139,7 +140,7 @@ def text_of(value: object, titles: Mapping[str, str] | None = None) -> str:
     if isinstance(value, str):
         if titles is None:
             return value
-        named = titles.get(value) or VALUES.get(value) or METHODS.get(value, ("",))[0]
+        named = titles.get(value) or VALUES.get(value) or TITLES.get(value, "")
         return named or (value.replace("_", " ") if KEY.fullmatch(value) else value)
     is_short = isinstance(value, float) and not value.is_integer() and abs(value) < 1000
     return f"{value:.4g}" if is_short else f"{value:,.0f}"

@@ -1,9 +1,8 @@
-"""Numbers of single runs of the category study in one form, and how rows of any table are found."""
+"""Numbers of single runs of the category study in one form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,16 +18,3 @@ def metrics_frame(rows: pd.DataFrame | Iterable[Mapping[str, object]]) -> pd.Dat
     table = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     table = table.assign(**{name: value for name, value in EMPTY.items() if name not in table})[list(COLUMNS)]
     return table.astype({name: type(value) for name, value in EMPTY.items()})
-
-
-def rows_in(frame: pd.DataFrame) -> Iterable[Any]:
-    """Return the rows of a frame as named tuples."""
-    return frame.itertuples(index=False)
-
-
-def select(metrics: pd.DataFrame, **values: object) -> pd.DataFrame:
-    """Return the rows with these values, such as ``metric="map", subset="var10"``; of a list each value passes."""
-    for column, value in values.items():
-        wanted = metrics[column].isin(value) if isinstance(value, (list, tuple, set)) else metrics[column] == value
-        metrics = metrics[wanted]
-    return metrics

@@ -14,18 +14,13 @@ from lookalike.core.tables import read_cells
 from lookalike.exhibits.claims import Claim
 from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.printed import COLUMNS as PRINTED_COLUMNS
-from lookalike.exhibits.registry import ROOMS, Exhibit
+from lookalike.exhibits.registry import ROOMS, Exhibit, exhibits_of
 from lookalike.exhibits.study import Study
-
-
-def room_exhibits(room: str) -> dict[str, Exhibit]:
-    """Return exhibits of one study by id, in the order of its file."""
-    return study_class(room).known_exhibits()
 
 
 def all_exhibits() -> dict[str, Exhibit]:
     """Return every exhibit of every study by id, in the order in which they are listed."""
-    return {id: found for room in ROOMS for id, found in room_exhibits(room).items()}
+    return {id: found for room in ROOMS for id, found in exhibits_of(room).items()}
 
 
 def study_class(room: str) -> type[Study]:
@@ -48,8 +43,14 @@ def contrasts_of(room: str, study: Study) -> list[Contrast]:
 def drawing_code(room: str) -> list[str]:
     """Return the files of a room, and what else it names at run time, that its exhibits are drawn by."""
     folder = Path(__file__).parent / room
-    names = [name for name in ("exhibits.yaml", "exhibits.py", "study.py", "contrasts.py") if (folder / name).is_file()]
-    return ["exhibits/entries.py", *(f"studies/{room}/{name}" for name in names)]
+    names = ("exhibits.yaml", "exhibits.py", "pictures.py", "study.py", "contrasts.py")
+    facts = [f"exhibits/{name}" for name in ("papers.yaml", "methods.yaml", "paper.mplstyle")]
+    return [
+        "exhibits/curves.py",
+        "exhibits/tables.py",
+        *facts,
+        *(f"studies/{room}/{name}" for name in names if (folder / name).is_file()),
+    ]
 
 
 def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:
@@ -59,8 +60,8 @@ def exhibit_paths(dataset: str, exhibits: Iterable[Exhibit]) -> list[str]:
 
 def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Return the rows of reference-values.csv that a study stands beside: of its exhibits, and of its papers' text."""
-    own = set(room_exhibits(room))
-    texts = {f"{exhibit.paper}/text" for exhibit in room_exhibits(room).values()}
+    own = set(exhibits_of(room))
+    texts = {f"{exhibit.paper}/text" for exhibit in exhibits_of(room).values()}
     rows = _rows(path, PRINTED_COLUMNS, {"value": float, "spread": float})
     return [row for row in rows if f"{row['paper']}/{row['exhibit']}" in own | texts]
 

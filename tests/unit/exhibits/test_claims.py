@@ -2,19 +2,24 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from scipy import stats
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import PREDICATES, Reason, Scope, claims_of, decide, p_at
+from lookalike.exhibits.claims import PREDICATES, Reason, Scope, claims_of, decide, p_at, together
 from lookalike.exhibits.contrasts import Contrast, Contrasts, contrasts_frame
 from lookalike.exhibits.statuses import Outcome
 from lookalike.ranking.comparison import corrected_t_test
 
 HOLDS, FAILS, OPEN, NOT_RUN, LEFT_OUT = Outcome
 INF, NAN = math.inf, math.nan
+
+
+def answered(predicate, groups, **parameters):
+    return together(groups, partial(PREDICATES[predicate], **parameters))
 
 
 def gap(low, high, p=0.01, mean=None, **more):
@@ -62,7 +67,7 @@ CASES = [
 
 @pytest.mark.parametrize(("predicate", "parameters", "groups", "outcome"), CASES)
 def test_what_a_predicate_answers(predicate, parameters, groups, outcome):
-    found = PREDICATES[predicate](groups, **parameters)
+    found = answered(predicate, groups, **parameters)
     assert found.outcome is outcome
     assert {row.key for row in found.rows} <= {row.key for group in groups for row in group}
 
@@ -84,11 +89,11 @@ def test_the_p_of_a_verdict_is_that_of_the_test_behind_its_interval():
     # the nearer end of a skew interval
     assert p_at(replace(SCORES, high=9.0), 1.0) == pytest.approx(0.05)
     # it holds with the largest, and fails with the smallest times their number
-    holds = PREDICATES["within"]([[ROW], [SCORES]], low=0)
+    holds = answered("within", [[ROW], [SCORES]], low=0)
     assert (holds.outcome, holds.p) == (HOLDS, max(ROW.p, SCORES.p))
-    fails = PREDICATES["within"]([[ROW], [SCORES]], high=0)
+    fails = answered("within", [[ROW], [SCORES]], high=0)
     assert (fails.outcome, fails.p) == (FAILS, 2 * min(ROW.p, SCORES.p))
-    assert math.isnan(PREDICATES["within"]([[SCORES]], low=2).p), "it is open"
+    assert math.isnan(answered("within", [[SCORES]], low=2).p), "it is open"
 
 
 class Study:
@@ -164,12 +169,7 @@ def test_a_predicate_that_there_is_not_is_told():
         decide(claim(predicate="below"), Study(GRID))
 
 
-@pytest.mark.parametrize(
-    ("row", "turned"),
-    [
-        (gap(-1, 5, mean=2, printed=4.0), (-2, -5, 1, -4)),
-    ],
-)
+@pytest.mark.parametrize(("row", "turned"), [(gap(-1, 5, mean=2, printed=4.0), (-2, -5, 1, -4))])
 def test_a_contrast_is_found_either_way_round(row, turned):
     """A difference changes its sign, with its interval and its print."""
     (found,) = Contrasts([row]).intervals("ten", row.metric, "mcml", "oasis")

@@ -56,6 +56,9 @@ def test_lines_show_all_points_with_their_error_bars_and_the_legend_names_each_o
     assert len(axis.containers) == 1  # error bars of ours; print has none
     assert [tick.get_text() for tick in axis.get_xticklabels()] == ["one", "ten"]
     assert [text.get_text() for text in empty.texts] == ["nothing here"]
+    with paper_style():
+        (legend,) = draw_gallery(GALLERY).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["✗  wrong"]
 
 
 def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_fails_by_its_name(tmp_path):
@@ -64,12 +67,6 @@ def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_fails_by_its_name
     (tmp_path / "broken.jpg").write_bytes(b"no image")
     with pytest.raises(LookalikeError, match=r"broken\.jpg"):
         tile_of(tmp_path / "broken.jpg", "a word", WRONG)
-
-
-def test_a_gallery_has_a_legend_of_its_marks():
-    with paper_style():
-        (legend,) = draw_gallery(GALLERY).legends
-    assert [text.get_text() for text in legend.get_texts()] == ["✗  wrong"]
 
 
 def test_a_forest_has_its_error_bars_along_x():

@@ -1,22 +1,24 @@
 """Queries of a gallery: which are chosen, how it is told, and what its picture and its CSV hold."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from lookalike.exhibits import neighbours
 from lookalike.exhibits.model import Entry, Found, Mark, Ranking
-from lookalike.exhibits.neighbours import Candidate, change_text, choice_note, choose, gallery_of, score_text
+from lookalike.exhibits.neighbours import change_text, choice_note, choose, gallery_of, score_text
 
 GAINS = (0.1, 0.2, -0.3, 0.0, 0.5, 0.1, -0.1, 0.0, 0.2)
 
 
 def candidates(gains, n_groups=3):
-    return [Candidate(10 + place, place % n_groups, gain) for place, gain in enumerate(gains)]
+    places = np.arange(len(gains))
+    return pd.DataFrame({"group": places % n_groups, "gain": gains}, index=10 + places)
 
 
 def test_random_queries_take_classes_in_turn_and_none_twice():
-    keys = [choice.key for choice in choose(candidates(GAINS), 9, seed=1, dataset="toys")]
+    keys = list(choose(candidates(GAINS), 9, seed=1, dataset="toys").index)
     assert sorted(keys) == list(range(10, 19))
     first = [(key - 10) % 3 for key in keys[:2]]
     assert len(set(first)) == 2
@@ -26,14 +28,13 @@ def test_random_choice_follows_from_the_seed_and_the_data_set_and_does_not_look_
     gains = np.linspace(-1, 1, 60)
     many = candidates(gains, 60)
     chosen = choose(many, 10, seed=1, dataset="toys")
-    assert chosen == choose(many, 10, seed=1, dataset="toys")
-    assert chosen not in (choose(many, 10, seed=2, dataset="toys"), choose(many, 10, seed=1, dataset="other"))
+    assert chosen.equals(choose(many, 10, seed=1, dataset="toys"))
+    others = [choose(many, 10, seed=2, dataset="toys"), choose(many, 10, seed=1, dataset="other")]
+    assert list(chosen.index) not in [list(other.index) for other in others]
     other = np.concatenate([gains[:1], np.random.default_rng(0).permutation(gains[1:-1]), gains[-1:]])
     first, second = (choose(candidates(given), 20, seed=1, dataset="a") for given in (gains, other))
-    assert [choice[:2] for choice in first] == [choice[:2] for choice in second]
-    assert {choice.key: choice.gain for choice in second} == {
-        choice.key: pytest.approx(other[choice.key - 10]) for choice in second
-    }
+    assert first["chosen"].equals(second["chosen"])
+    assert list(second["gain"]) == list(other[second.index - 10])
 
 
 def test_a_gallery_opens_with_the_query_of_median_gain_among_those_drawn_at_random():
@@ -58,17 +59,17 @@ def test_a_gallery_opens_with_the_query_of_median_gain_among_those_drawn_at_rand
     ],
 )
 def test_extremes_are_named_by_what_they_do(gains, names):
-    chosen = [choice.chosen for choice in choose(candidates(gains), 3, seed=0, dataset="toys")]
+    chosen = list(choose(candidates(gains), 3, seed=0, dataset="toys")["chosen"])
     assert chosen == [neighbours.RANDOM] * (3 - len(names)) + names
 
 
 def test_extremes_are_marked_and_come_last_where_there_are_enough_queries():
     choices = choose(candidates(GAINS), 5, seed=1, dataset="toys")
-    assert [choice.chosen for choice in choices] == [neighbours.RANDOM] * 3 + [neighbours.GAIN, neighbours.LOSS]
-    assert [choice.key for choice in choices[3:]] == [14, 12]
+    assert list(choices["chosen"]) == [neighbours.RANDOM] * 3 + [neighbours.GAIN, neighbours.LOSS]
+    assert list(choices.index[3:]) == [14, 12]
     assert len(choose(candidates(GAINS), 50, seed=0, dataset="toys")) == len(GAINS)
-    assert choose([], 5, seed=0, dataset="toys") == []
-    assert [choice.chosen for choice in choose(candidates(GAINS), 2, seed=0, dataset="toys")] == [neighbours.RANDOM] * 2
+    assert choose(candidates([]), 5, seed=0, dataset="toys").empty
+    assert list(choose(candidates(GAINS), 2, seed=0, dataset="toys")["chosen"]) == [neighbours.RANDOM] * 2
 
 
 def test_the_note_counts_all_queries_and_those_shown():

@@ -5,13 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from lookalike.core.fingerprint import imported_modules
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import Scope, Verdict, claims_of
 from lookalike.exhibits.contrasts import Contrast
-from lookalike.exhibits.registry import ROOMS
 from lookalike.exhibits.statuses import Outcome
-from lookalike.studies.rooms import study_class
 
 NAN = math.nan
 COLUMNS = ("id", "paper", "place", "exhibit", "text", "study", "settings", "contrasts", "limits", "protocol")
@@ -118,9 +115,3 @@ def test_a_rule_is_said_with_its_bounds():
     ):
         found = words.predicate_words(claim_of(**rule, parameters=parameters))
         assert found.startswith(f"Holds if every 95% interval lies {said}; fails if one lies beyond")
-
-
-@pytest.mark.parametrize("room", [room for room in ROOMS if study_class(room).contrasted])
-def test_an_edited_word_computes_no_contrast_again(room):
-    behind = imported_modules(f"studies/{room}/contrasts.py", f"studies/{room}/study.py")
-    assert {"words.py", "claims_table.py", "headline.py"}.isdisjoint(path.name for path in behind)

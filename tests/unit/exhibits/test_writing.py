@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from made_report import EXHIBITS, JMLR, NOT_RUN, curves, table, toy_study, write_study
+from made_report import EXHIBITS, JMLR, NOT_RUN, curves, table, toy_exhibit, toy_study, write_study
 
 from lookalike.core.files import read_json
 from lookalike.exhibits.model import Axis, Figure, Gallery, Panel
-from lookalike.exhibits.registry import FILES, Exhibit
 from lookalike.exhibits.writing import write_exhibits
 
 
@@ -21,12 +20,8 @@ def folders(tmp_path_factory):
     return [results / dataset / "exhibits" for dataset in ("demo", "caltech256")]
 
 
-def kind_of(draw):
-    return draw.__annotations__["return"].__name__
-
-
 def test_one_that_fails_or_lacks_what_it_needs_is_named_and_all_files_are_written(folders):
-    promised = [f"{id}{suffix}" for id, _, draw in EXHIBITS["category"] for suffix in FILES[kind_of(draw)]]
+    promised = [f"{id}{suffix}" for id, _, draw in EXHIBITS["category"] for suffix in toy_exhibit(id, draw).suffixes]
     assert [name for folder in folders for name in promised if not (folder / name).is_file()] == []
     run, not_run = ({id: read_json(folder / f"{id}.json") for id, *_ in EXHIBITS["category"]} for folder in folders)
     assert {(sidecar["state"], sidecar["problem"]) for sidecar in not_run.values()} == {("not run", NOT_RUN)}
@@ -39,8 +34,8 @@ def test_one_that_fails_or_lacks_what_it_needs_is_named_and_all_files_are_writte
 
 def test_a_sidecar_names_its_sources_or_the_jobs_that_make_what_is_missing(tmp_path):
     study = toy_study("demo").finished({"metrics": "a.csv"})
-    needs = [("table4", ("metrics",)), ("table5", ("metrics", "curves"))]
-    exhibits = [Exhibit(f"{JMLR}/{name}", "category", "A table", "table", table, names) for name, names in needs]
+    needs = [("table4", ["metrics"]), ("table5", ["metrics", "curves"])]
+    exhibits = [toy_exhibit(f"{JMLR}/{name}", table, needs=names) for name, names in needs]
     first, second = write_exhibits(exhibits, study, tmp_path)
     assert (first.sources, first.problem) == (("a.csv",), "")
     assert second.problem == "not run: run the jobs that make curves"
@@ -83,6 +78,6 @@ def half(study) -> Figure:
     ],
 )
 def test_what_has_nothing_to_draw_says_so_and_is_no_empty_frame(tmp_path, draw, problem):
-    exhibit = Exhibit(f"{JMLR}/fig6", "category", "Curves", kind_of(draw).lower(), draw)
+    exhibit = toy_exhibit(f"{JMLR}/fig6", draw)
     (sidecar,) = write_exhibits([exhibit], toy_study("demo").finished({}), tmp_path)
     assert (sidecar.problem, sidecar.state == "not run") == (problem, bool(problem))

@@ -252,29 +252,6 @@ def test_claims_are_counted_by_verdict(pages, results):
     assert list(counts.items()) == [("holds", 1), ("does not hold", 2), ("undecided", 1)]
 
 
-def test_a_primary_claim_that_is_sure_alone_and_not_among_those_of_its_paper_is_undecided(folder):
-    _, sure, near = CLAIMS
-
-    def verdicts(*p_values):
-        names = [f"claim {p}" for p in p_values]
-        rows = [{**sure, "id": name, "p": p} for name, p in zip(names, p_values, strict=True)]
-        write_claims(folder, *rows, near, claims=[primary(name, "demo", JMLR, "It is best.") for name in names])
-        return claims_of(Results(folder))
-
-    assert [claim["verdict"] for claim in verdicts("0.03")] == [Outcome.HOLDS, Outcome.FAILS]
-    first, second, third, further = verdicts("0.03", "0.001", "0.04")
-    assert [claim["verdict"] for claim in (first, second, third)] == [Outcome.OPEN, Outcome.HOLDS, Outcome.OPEN]
-    assert first["evidence"] == (
-        "By its own interval it holds (p 0.030). Adjusted over the paper's 3 primary claims (Holm), p is 0.060."
-    )
-    assert first["further"] == ["+5.5 points"]
-    said = dict(first["facts"])
-    assert said["Seen before it became primary"] == "One fold."
-    assert [said[term] for term in said if term.startswith("p ")] == ["0.030", "0.060"]
-    # a further claim has no adjusted p
-    assert [term for term in dict(further["facts"]) if term.startswith("p ")] == ["p of the verdict by itself"]
-
-
 def test_a_primary_claim_is_decided_by_the_first_of_its_runs_that_is_at_hand(folder):
     _, best, _ = CLAIMS
     claim = primary("best", "long;demo", JMLR, "OASIS is best of all.", exhibit="table5")
@@ -298,16 +275,31 @@ def test_a_primary_claim_is_decided_by_the_first_of_its_runs_that_is_at_hand(fol
     assert [row["evidence"] for row in read_claims(folder / "claims.csv")] == ["Not run: snakemake long"]
 
 
-def test_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
-    """One job adjusts, and everything that tells of claims reads what it wrote."""
+def test_claims_are_adjusted_once_and_table_pages_readme_and_terminal_tell_the_same_verdicts(folder):
+    """A claim that is sure alone and not among the primary ones of its paper is undecided, wherever claims are told."""
     _, sure, near = CLAIMS
-    rows = [{**sure, "id": f"claim {p}", "p": p} for p in ("0.03", "0.001", "0.04")]
-    write_claims(folder, *rows, near, claims=[primary(row["id"], "demo", JMLR, "It is best.") for row in rows])
+
+    def decided_of(*p_values):
+        rows = [{**sure, "id": f"claim {p}", "p": p} for p in p_values]
+        write_claims(folder, *rows, near, claims=[primary(row["id"], "demo", JMLR, "It is best.") for row in rows])
+        return claims_of(Results(folder))
+
+    assert [claim["verdict"] for claim in decided_of("0.03")] == [Outcome.HOLDS, Outcome.FAILS], "alone it is sure"
+    first, *_, further = claims = decided_of("0.03", "0.001", "0.04")
+    assert first["evidence"] == (
+        "By its own interval it holds (p 0.030). Adjusted over the paper's 3 primary claims (Holm), p is 0.060."
+    )
+    assert first["further"] == ["+5.5 points"]
+    said = dict(first["facts"])
+    assert said["Seen before it became primary"] == "One fold."
+    assert [said[term] for term in said if term.startswith("p ")] == ["0.030", "0.060"]
+    # a further claim has no adjusted p
+    assert [term for term in dict(further["facts"]) if term.startswith("p ")] == ["p of the verdict by itself"]
     results, report = Results(folder), folder.parent / "report"
     write_report(results, Jobs(), report)
     table = pd.read_csv(folder / "claims.csv", dtype=str).set_index("id")["verdict"]
     verdicts = {"claim 0.03": "undecided", "claim 0.001": "holds", "claim 0.04": "undecided", "near": "does not hold"}
-    assert table.to_dict() == verdicts == {claim["id"]: claim["verdict"] for claim in claims_of(results)}
+    assert table.to_dict() == verdicts == {claim["id"]: claim["verdict"] for claim in claims}
     page, front_page = ((report / name).read_text(encoding="utf-8") for name in ("claims.html", "index.html"))
     # a browser reads the verdict of each row of the page
     cells = re.findall(r'data-verdict="([^"]+)" data-paper="[^"]+" id="claim-demo-([^"]+)"', page)

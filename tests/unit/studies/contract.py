@@ -10,11 +10,14 @@ from project import ROOT, own_settings
 from lookalike.core.files import read_json
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import decide
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
-from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows, room_exhibits
+from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows
 from lookalike.studies.settings import checked
+
+NOT_RUN = "not run: put archive.tar at data/made"
 
 
 def printed(room):
@@ -67,7 +70,7 @@ def laid_out(canvas, stem, titles):
 
 def written(room, study, folder):
     """Sidecars by id of the exhibits that a study has by its settings, every file of which has been checked."""
-    exhibits, sidecars = {id: found for id, found in room_exhibits(room).items() if found.when(study)}, {}
+    exhibits, sidecars = {id: found for id, found in exhibits_of(room).items() if found.is_of(study)}, {}
     with mock.patch("lookalike.exhibits.drawing.save_figure", laid_out):
         states = {exhibit.id: exhibit.state for exhibit in write_exhibits(exhibits.values(), study, folder)}
     assert [id for id, state in states.items() if state == State.FAILED] == []
@@ -82,7 +85,7 @@ def written(room, study, folder):
 def check_exhibits(room, study, folder, *, printed):
     """Every exhibit is drawn from numbers, and those that are `printed`, and no others, have printed ones beside."""
     sidecars = written(room, study, folder)
-    given = {str(path) for name in study.files for path in study.paths(name)}
+    given = {str(path) for name in study._files for path in study.paths(name)}
     for id, sidecar in sidecars.items():
         assert sidecar["problem"] == ""
         assert bool(sidecar["sheets"]) == (sidecar["kind"] == "table")
@@ -103,7 +106,7 @@ def n_printed(folder, id):
 def check_not_run(room, study, folder):
     """Without its tables, an exhibit that needs one says what to do, and has all its files."""
     for id, sidecar in written(room, study, folder).items():
-        if room_exhibits(room)[id].needs:
+        if exhibits_of(room)[id].needs:
             assert (sidecar["state"], sidecar["problem"]) == (State.NOT_RUN, study.not_run)
 
 
@@ -114,7 +117,7 @@ def check_plan(study):
     assert type(study).given(study.dataset, settings).params("exhibits") == settings
     exhibits, planned = study.own_exhibits(), study.planned_files()
     wanted = {name for exhibit in exhibits for name in (*exhibit.needs, *exhibit.optional)}
-    # declared exhibits show times where a study has any
+    # exhibits with a layout show times where a study has any
     assert wanted <= {*planned, "times"}
     assert set(study.contrasted) & set(planned) <= set(study.inputs())
     return {exhibit.id for exhibit in exhibits}

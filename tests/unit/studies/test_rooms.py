@@ -14,7 +14,7 @@ RESOURCES = ROOT / "workflow" / "resources"
 
 def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(settings):
     everything = rooms.all_exhibits()
-    assert set(everything) == {id for room in ROOMS for id in rooms.room_exhibits(room)}
+    assert set(everything) == {id for room in ROOMS for id in rooms.exhibits_of(room)}
     assert {exhibit.study for exhibit in everything.values()} == set(ROOMS)
     printed = read_table(RESOURCES / "reference-values.csv")
     # what the text of the NIPS paper prints stands in its table

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,7 +95,7 @@ def image_by_image(study: CategoryStudy) -> dict[tuple[str, str, str], dict[str,
 
     There is none where a fit of either did not end: a mean over the folds that ended would be of the easier ones.
     """
-    names = {file: Path(file).parts[-4:-1] for file in study.files.get("rankings", ())}
+    names = {file: file.parts[-4:-1] for file in study.paths("rankings")}
     rankings = [
         ({"subset": subset, "method": method, "fold": int(fold)}, Rankings.load(file))
         for file, (subset, method, fold) in names.items()

@@ -6,24 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lookalike.core.arrays import Reals
 from lookalike.core.images import load_rgb
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
-from lookalike.exhibits.model import Entry, Found, Gallery, Picture
-from lookalike.exhibits.neighbours import (
-    Candidate,
-    ChosenQuery,
-    Side,
-    choice_note,
-    choose,
-    entry_of,
-    gallery_of,
-    score_text,
-)
-from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.model import Entry, Found, Gallery, Picture, Ranking
+from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
 from lookalike.features import pyramid
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.section import AFTER, BEFORE
@@ -33,24 +25,19 @@ N_QUERIES, N_FOUND = 24, 10
 """Queries, and images of each ranking."""
 
 
-@exhibit(
-    "learning/neighbours",
-    title="Neighbours before and after learning",
-    needs=("ranks", "images", "manifest"),
-    when=lambda study: {BEFORE, AFTER} <= set(study.methods),
-)
 def neighbours(study: CategoryStudy) -> Gallery:
-    """Whether OASIS finds more images of the same class: neighbours of test images before and after learning."""
-    before, after = (Rankings.load(path) for path in study.files["ranks"])
+    """Draw neighbours of test images before and after learning."""
+    before, after = (Rankings.load(path) for path in study.paths("ranks"))
     ids = after.query_ids.tolist()
     if before.query_ids.tolist() != ids or not ids:
         return gallery_of([], (f"Not drawn: {study.title_of(AFTER)} has no result here.",))
     precisions = [before.average_precision(), after.average_precision()]
     labels = study.table("manifest").set_index("image_id")["label"]
     rows = sorted(range(len(ids)), key=ids.__getitem__)
-    candidates = [Candidate(row, labels[ids[row]], float(precisions[1][row] - precisions[0][row])) for row in rows]
+    gains = {"group": [labels[ids[row]] for row in rows], "gain": (precisions[1] - precisions[0])[rows]}
+    candidates = pd.DataFrame(gains, index=rows)
     choices = choose(candidates, N_QUERIES, seed=study.seed, dataset=study.dataset)
-    entries = [_entry(study, (before, after), precisions, choice) for choice in choices]
+    entries = [_entry(study, (before, after), precisions, choice) for choice in choices.itertuples()]
     id, fold = study.example_fold()
     title = next(subset.title for subset in study.all_subsets if subset.id == id)
     return gallery_of(
@@ -65,15 +52,13 @@ def neighbours(study: CategoryStudy) -> Gallery:
     )
 
 
-def _entry(
-    study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Reals], choice: ChosenQuery
-) -> Entry:
+def _entry(study: CategoryStudy, rankings: Sequence[Rankings], precisions: Sequence[Reals], choice: Any) -> Entry:
     """The query in a row of both rankings, with what each found."""
-    manifest, root, sides = study.table("manifest").set_index("image_id"), study.images_root, list[Side]()
-    path, own = manifest.loc[rankings[0].query_ids[choice.key], ["path", "label"]]
+    manifest, root, sides = study.table("manifest").set_index("image_id"), study.images_root, list[Ranking]()
+    path, own = manifest.loc[rankings[0].query_ids[choice.Index], ["path", "label"]]
     marks = {True: replace(RIGHT, meaning="same class"), False: replace(WRONG, meaning="other class")}
-    for method, ranking, precision in zip((BEFORE, AFTER), rankings, precisions, strict=True):
-        ids, scores = ranking.nearest(choice.key, N_FOUND)
+    for method, ranking in zip((BEFORE, AFTER), rankings, strict=True):
+        ids, scores = ranking.nearest(choice.Index, N_FOUND)
         images, is_distance = manifest.loc[ids], method == BEFORE
         # Euclidean ranks by the negative square of its distance
         scores = [math.sqrt(max(0.0, -score)) for score in scores] if is_distance else scores
@@ -81,14 +66,13 @@ def _entry(
             Found(str(root / path), class_name(label), marks[label == own], score_text(score))
             for path, label, score in zip(images["path"], images["label"], scores, strict=True)
         )
-        title, own_precision = study.title_of(method), float(precision[choice.key])
-        sides.append(Side(title, found, own_precision, "distance" if is_distance else "score"))
-    return entry_of(root / path, class_name(own), sides, choice, "class")
+        sides.append(Ranking(study.title_of(method), found, measure="distance" if is_distance else "score"))
+    own_precisions = [float(precision[choice.Index]) for precision in precisions]
+    return entry_of(root / path, class_name(own), sides, own_precisions, choice, "class")
 
 
-@exhibit("oasis-jmlr-2010/fig2", title="A local binary pattern", needs=("images", "manifest", "pool"), shows=())
 def local_binary_pattern(study: CategoryStudy) -> Picture:
-    """How the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
+    """Draw how the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
     from lookalike.studies.category.lbp_example import picture_of
 
     return picture_of(load_rgb(example_path(study)))

@@ -128,10 +128,7 @@ def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit
     # of two values, both are ends
     grids = {name: values for name, values in spec.select.items() if len(values) > 2}
     ends = [chosen[name] in (min(values), max(values)) for name, values in grids.items() if last_step is not None]
-    return {
-        "at_grid_edge": any(ends),
-        "at_last_step": last_step is not None and stop_of(chosen) == last_step,
-    }
+    return {"at_grid_edge": any(ends), "at_last_step": last_step is not None and stop_of(chosen) == last_step}
 
 
 def write_fold(result: FoldResult, folder: Path, names: Mapping[str, str | int]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Descriptor, Representation
 from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
 from lookalike.data.subsets import read_published_subsets
-from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.study import Files
 from lookalike.studies.batches import SIZES, Batch, run_files
 from lookalike.studies.category.results import FEW_IMAGES, OVER_TIME, RANKERS, TRACED, Gathered
@@ -33,9 +33,6 @@ from lookalike.studies.category.settings import (
     Transfer,
 )
 from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
-
-if TYPE_CHECKING:
-    from lookalike.exhibits.declared import Declared
 
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
@@ -137,7 +134,7 @@ class CategorySection(MethodStudy):
                 f"config: {place}.{further[0]} needs images, and a data set of kind {kind} has none: leave it out"
             )
         self._check_methods(place)
-        check_exhibits(place, self.exhibits or {}, self.known_exhibits(), self.subsets)
+        check_exhibits(place, self.exhibits or {}, exhibits_of(self.room), self.subsets)
         if wrong := self._wrong_numbers(place):
             raise LookalikeError(f"config: {place}.{wrong}")
 
@@ -278,20 +275,20 @@ class CategorySection(MethodStudy):
         found = list(dict.fromkeys(method for name in names for method in groups.get(name, [name])))
         return self.with_minima(found) if "minima" in names else found
 
-    def measures(self, declared: Declared) -> bool:
+    def measures(self, exhibit: Exhibit) -> bool:
         """Tell by its settings whether the study measures what an exhibit shows."""
-        sides = [SIDE_OF[metric] for metric in declared.metrics if metric in SIDE_OF]
-        if TRACED in declared.metrics:
+        sides = [SIDE_OF[metric] for metric in exhibit.metrics if metric in SIDE_OF]
+        if TRACED in exhibit.metrics:
             traced = self.traced_methods()
-            return bool(set(self.methods_named(declared.shows[-1:])) & set(traced))
-        is_over_time = OVER_TIME in declared.metrics
+            return bool(set(self.methods_named(exhibit.shows[-1:])) & set(traced))
+        is_over_time = OVER_TIME in exhibit.metrics
         return (
             all(getattr(self, side) is not None for side in sides)
-            and (declared.figure is None or bool(self.methods_named(declared.shows)))
+            and (exhibit.figure is None or bool(self.methods_named(exhibit.shows)))
             and (bool(self.equal_runs) or not is_over_time)
         )
 
-    def settings_of(self, declared: Declared) -> list[str]:
+    def settings_of(self, exhibit: Exhibit) -> list[str]:
         """Return the subsets whose methods an exhibit compares."""
         return list(self.titles_of("setting"))
 
@@ -376,6 +373,11 @@ class CategorySection(MethodStudy):
         minima = {MINIMUM_OF[run]: run for run in self.minima if run in MINIMUM_OF}
         return [run for method in methods for run in (method, minima.get(method)) if run is not None]
 
+    @property
+    def has_neighbours(self) -> bool:
+        """Tell whether it has neighbours to show before and after learning."""
+        return {BEFORE, AFTER} <= set(self.methods)
+
     def can_compare(self) -> bool:
         """Tell whether the study runs OASIS and something to hold it against."""
         return AFTER in self.methods and len({*self.methods, *self.minima, *self.variants, *self.set_aside}) > 1
@@ -451,13 +453,13 @@ class CategorySection(MethodStudy):
     def _run_file(self, *parts: str | int) -> str:
         return "/".join(map(str, (self.folder, "runs", *parts)))
 
-    def asked(self) -> set[tuple[str, Exhibit]]:
+    def asked(self) -> list[tuple[str, Exhibit]]:
         """Return each exhibit that asks for something of its own, with each subset that it shows."""
-        return {
+        return [
             (subset, exhibit)
             for exhibit in self.own_exhibits()
             for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)
-        }
+        ]
 
     def traces(self) -> list[tuple[str, str]]:
         """Return subset and method of every trace along training that an exhibit shows."""
@@ -466,8 +468,8 @@ class CategorySection(MethodStudy):
             {
                 (subset, method)
                 for subset, exhibit in self.asked()
-                if TRACED in exhibit.asks
-                for method in self.on_subset(subset, self.methods_named(exhibit.shows or ()))
+                if TRACED in exhibit.metrics
+                for method in self.on_subset(subset, self.methods_named(exhibit.needed or ()))
                 if method in named and self.spec(method, subset).trace is not None
             }
         )
@@ -478,7 +480,7 @@ class CategorySection(MethodStudy):
         asked = {
             (SIDE_OF[metric], subset)
             for subset, exhibit in self.asked()
-            for metric in exhibit.asks
+            for metric in exhibit.metrics
             if metric in SIDE_OF
         }
         sides = [pair for pair in product(SIDES, self.subsets) if pair in asked and getattr(self, pair[0]) is not None]
@@ -490,9 +492,9 @@ class CategorySection(MethodStudy):
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study with the methods, subsets and side studies that these exhibits show, and no others."""
-        if not set(self._chosen or ()) <= self.known_exhibits().keys():
+        if not set(self._chosen or ()) <= exhibits_of(self.room).keys():
             return self  # those of raters, who judge one of its runs
-        asked = {SIDE_OF[metric] for exhibit in exhibits for metric in exhibit.asks if metric in SIDE_OF}
+        asked = {SIDE_OF[metric] for exhibit in exhibits for metric in exhibit.metrics if metric in SIDE_OF}
         subsets = {subset for exhibit in exhibits for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)}
         named = {*roles, *(self.few_images.methods if FEW in roles and self.few_images is not None else ())}
         methods = {role: [id for id in getattr(self, role) if {role, id} & named] for role in ROLES}
@@ -535,7 +537,7 @@ class CategorySection(MethodStudy):
             "pool": f"{self.folder}/codebook_pool.parquet",
             "dropped": [f"{self.folder}/splits/{subset}-dropped.csv" for subset in self.subsets],
         }
-        if {BEFORE, AFTER} <= set(self.methods):
+        if self.has_neighbours:
             subset, fold = self.example_fold()
             run = partial(self._run_file, self.representation, subset)
             files["ranks"] = [run(method, fold, "ranks.npz") for method in (BEFORE, AFTER)]

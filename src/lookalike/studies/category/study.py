@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 
@@ -20,7 +19,6 @@ from lookalike.exhibits.limits import Limits
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.results import results_frame
-from lookalike.exhibits.style import title_of
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.studies.category.results import CLASSES, EQUAL, OF_RANKERS, SHARE, TRACED
 from lookalike.studies.category.section import CategorySection
@@ -31,11 +29,7 @@ PRINTED_TABLE = {JMLR: "table4", DRAFT: "table1"}
 """The table that prints the numbers which the figures of the same paper show."""
 OTHER_TABLES = ("table5", "table2", "text")
 """Exhibits with printed numbers of their own."""
-PRINTED_AS = {
-    "oasis-matlab+c": "oasis",
-    "dissim-oasis-matlab": "oasis-dissim",
-    "fast-lmnn": "lmnn",
-}
+PRINTED_AS = {"oasis-matlab+c": "oasis", "dissim-oasis-matlab": "oasis-dissim", "fast-lmnn": "lmnn"}
 """Printed columns of training times to our methods, where names differ; the draft's OASIS is of Matlab alone."""
 PAPER_SPLITS = {"folds": 5, "train": 40, "test": 25, "validation": 8}
 """Partitions per subset and images per class of the papers (JMLR 5.3.2); 8 is the 20% that selection scores on."""
@@ -94,7 +88,7 @@ class CategoryStudy(CategorySection):
         """Name a method, or rankers and their averages."""
         if method in self.averages:
             return f"{method} rankers"
-        return "single rankers" if method in self.single_rankers else title_of(method, self.method_titles)
+        return "single rankers" if method in self.single_rankers else super().title_of(method)
 
     def titles_of(self, column: str) -> Mapping[str, str]:
         """Return the values of a column of results with their titles, in the order of tables."""
@@ -213,7 +207,7 @@ class CategoryStudy(CategorySection):
     def _left_out(self) -> list[str]:
         """A line for each subset of which classes were left out: ``classes left out of var10: ...``."""
         lines = []
-        for path in self.files.get("dropped", ()):
+        for path in self.paths("dropped"):
             dropped = read_table(path)
             # a reason may start with the number that stands beside the label anyway
             reasons = [
@@ -221,7 +215,7 @@ class CategoryStudy(CategorySection):
                 for row in dropped.itertuples()
             ]
             if reasons:
-                subset = Path(path).name.removesuffix("-dropped.csv")
+                subset = path.name.removesuffix("-dropped.csv")
                 lines.append(f"classes left out of {subset}: {', '.join(reasons)}")
         return lines
 
@@ -232,7 +226,7 @@ class CategoryStudy(CategorySection):
         drawn_methods = set(drawn.frame.get("method", ()))
         methods = [method for method in self.named_methods() if method in drawn_methods]
         # curves along training are of parameters that no selection chose
-        chosen = TRACED not in (self.exhibit.asks if self.exhibit is not None else ())
+        chosen = TRACED not in (self.exhibit.metrics if self.exhibit is not None else ())
         noted: dict[str, list[str]] = {}
         for method, note, where in self._of_settings(methods) if chosen else ():
             noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")

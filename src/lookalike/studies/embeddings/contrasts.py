@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lookalike.exhibits.contrasts import Contrast, over_folds, pairwise_gaps
+from lookalike.exhibits.results import select
 from lookalike.studies.embeddings.study import HALVES, EmbeddingsStudy
-from lookalike.studies.metrics import select
 
 
 def contrasts(study: EmbeddingsStudy) -> list[Contrast]:

@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
-from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
-from lookalike.studies.finegrained import pictures as pictures
 from lookalike.studies.finegrained.results import KEPT
-from lookalike.studies.finegrained.study import FinegrainedStudy, has
+from lookalike.studies.finegrained.study import FinegrainedStudy
 from lookalike.studies.finegrained.systems import (
     DEEP,
     GOLDEN,
-    PAPER,
     PRECISION,
     SCORE,
     UNIFORM,
@@ -27,7 +25,6 @@ from lookalike.studies.finegrained.systems import (
     sampled_share,
     system_title,
 )
-from lookalike.studies.metrics import rows_in, select
 
 SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
 PHASES = {
@@ -40,16 +37,8 @@ CURVES = {"training": "training", "validation": "held out"}
 SEED_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE)
 
 
-@exhibit(
-    f"{PAPER}/fig6",
-    title="Out-of-class negatives",
-    needs=("results",),
-    when=lambda study: study.samples_shares(),
-    condition="a `sampling_study` of networks with two seeds or more",
-    shows=("sampling_study",),
-)
 def sampling(study: FinegrainedStudy) -> Figure:
-    """How the share of training triplets with an out-of-class negative changes similarity precision and score-30."""
+    """Draw precision and score over the share of training triplets with an out-of-class negative."""
     rows = []
     for system in study.measured:
         # DeepRanking stands for the network of its share
@@ -77,11 +66,8 @@ def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> 
     return Panel("", x, Axis(title, text="{:,.1f}"), tuple(series), (chosen,))
 
 
-@exhibit(
-    "finegrained/curves", title="Training of the networks", needs=("results",), when=has(DEEP), condition="networks"
-)
 def training_curves(study: FinegrainedStudy) -> Figure:
-    """How each network learns: what it has right and its loss, on triplets that it learns from and on held-out ones."""
+    """Draw what each network has right and its loss, on triplets that it learns from and on held-out ones."""
     frame = _curve_rows(study)
     systems = ordered_systems(frame["system"])
     panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]

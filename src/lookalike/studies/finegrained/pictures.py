@@ -15,11 +15,10 @@ from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.settings.networks import Sampling
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
 from lookalike.exhibits.model import Gallery, Mark, Tile
-from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import GREEN, GREY, ORANGE
-from lookalike.studies.finegrained.study import FinegrainedStudy, has
-from lookalike.studies.finegrained.systems import COMPARED, CONVNET, DEEP, OASIS, PAPER, REAL
-from lookalike.studies.metrics import rows_in, select
+from lookalike.studies.finegrained.study import FinegrainedStudy
+from lookalike.studies.finegrained.systems import COMPARED, CONVNET, DEEP, REAL
 
 if TYPE_CHECKING:
     from lookalike.data.relevance import RelevanceData
@@ -48,9 +47,8 @@ STEPS = 3000
 NEW, GONE = Mark("", GREEN, "-", "new image"), Mark("✗", GREY, ":", "lowest key, makes room")
 
 
-@exhibit(f"{PAPER}/fig1", title="Sample triplets", needs=("manifest", "triplets"), optional=("results",), shows=())
 def sample_triplets(study: FinegrainedStudy) -> Gallery:
-    """What a triplet is: a query, a positive that is more similar to it and a negative that is less, one a column."""
+    """Draw triplets, one a column: a query, a positive that is more similar to it and a negative that is less."""
     triplets = study.table("triplets")
     chosen = spread_triplets(triplets, N_TRIPLETS)
     several_kinds = triplets["kind"].nunique() > 1
@@ -113,17 +111,8 @@ class Step(NamedTuple):
     triplet: tuple[int, ...]
 
 
-@exhibit(
-    f"{PAPER}/fig4",
-    title="The sampler of triplets",
-    needs=("manifest", "relevance"),
-    optional=("results",),
-    when=has(OASIS),
-    condition="images to learn from",
-    shows=(),
-)
 def sampler(study: FinegrainedStudy) -> Gallery:
-    """How the online sampler draws a triplet: images arrive in buffers, one for each category, and leave them."""
+    """Draw a step of the online sampler: images arrive in buffers, one for each category, and leave them."""
     from lookalike.data.relevance import RelevanceData
 
     relevance, sampling = RelevanceData.load(study.path("relevance")), study.sampling
@@ -213,16 +202,8 @@ def _number(value: float) -> str:
 # Figure 5 -------------------------------------------------------------------------------------------------------------
 
 
-@exhibit(
-    f"{PAPER}/fig5",
-    title="Filters of the first layers",
-    needs=("results", "filters"),
-    when=has(DEEP),
-    condition="networks",
-    shows=(),
-)
 def first_filters(study: FinegrainedStudy) -> Gallery:
-    """What the first layer of each path of DeepRanking looks for: the filters of its first convolution."""
+    """Draw the filters of the first convolution of each path of DeepRanking."""
     file = study.path("filters")
     filters, frame = dict(np.load(file)), filters_of(file).drop(columns=START_SHARE)
     rows: list[tuple[Tile, ...]] = []
@@ -282,17 +263,8 @@ def filter_images(filters: Floats) -> Bytes:
 # Rankings -------------------------------------------------------------------------------------------------------------
 
 
-@exhibit(
-    f"{PAPER}/fig7",
-    title="Ranking examples",
-    needs=("manifest", "triplets", "pairs", "outcomes", "distances"),
-    optional=("results",),
-    when=has(DEEP),
-    condition="networks",
-    shows=(),
-)
 def ranking_examples(study: FinegrainedStudy) -> Gallery:
-    """What ConvNet, OASIS and DeepRanking each find first for the same queries."""
+    """Draw what ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
     files = {file.parent.name: file for file in study.paths("distances")}
     compared = {system: np.load(files[system]) for system in COMPARED if system in files}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import pandas as pd
 
@@ -20,8 +20,8 @@ from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import bracketed
-from lookalike.exhibits.registry import Condition, Exhibit
-from lookalike.exhibits.results import with_parts
+from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.results import rows_in, select, with_parts
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.batches import Batch, batch_of_fits
 from lookalike.studies.finegrained import settings as sections
@@ -55,10 +55,6 @@ from lookalike.studies.finegrained.systems import (
     system_title,
     training_name,
 )
-from lookalike.studies.metrics import rows_in, select
-
-if TYPE_CHECKING:
-    from lookalike.exhibits.declared import Declared
 
 MEASURED = ("distances.npy", "fit.json")
 FEATURE_FILES = ("vectors.npy", *MEASURED)
@@ -227,9 +223,19 @@ class FinegrainedStudy(Study):
         """Return hand-crafted features with the settings that each chooses from."""
         return {system: self.features.given(system) for system in fitted}
 
+    @property
+    def has_networks(self) -> bool:
+        """Tell whether networks are trained to rank."""
+        return DEEP in self.systems()
+
+    @property
+    def has_oasis(self) -> bool:
+        """Tell whether there are images that OASIS learns from."""
+        return OASIS in self.systems()
+
     def samples_shares(self) -> bool:
         """Tell whether Figure 6 has several networks to show, and seeds enough to show what is chance."""
-        return DEEP in self.systems() and bool(self.sampled_networks()) and len(self.seeds) > 1
+        return self.has_networks and bool(self.sampled_networks()) and len(self.seeds) > 1
 
     def sampled_networks(self) -> dict[str, tuple[float, bool]]:
         """Return networks of the sampling study that no table shows: share of out-of-class negatives, weighted."""
@@ -317,7 +323,7 @@ class FinegrainedStudy(Study):
     def planned_files(self) -> Files:
         """Return the files that exhibits are drawn from."""
         files = {**super().planned_files(), "relevance": self.relevance_path()}
-        if DEEP not in self.systems():
+        if not self.has_networks:
             return files
         distances, filters = self.files_of(*COMPARED, file="distances.npy"), self.files_of(DEEP, file="filters.npz")
         return {**files, "distances": distances, "filters": filters}
@@ -376,9 +382,9 @@ class FinegrainedStudy(Study):
         is_lacking = is_learned(system) and not self.surroundings.has_training
         return NO_TRAINING.format(self.surroundings.folder) if is_lacking else ""
 
-    def measures(self, declared: Declared) -> bool:
+    def measures(self, exhibit: Exhibit) -> bool:
         """Tell by its settings whether the study runs a system that an exhibit shows."""
-        return any(map(self.was_run, self.methods_named(declared.shows)))
+        return any(map(self.was_run, self.methods_named(exhibit.shows)))
 
     def printed_results(self) -> pd.DataFrame:
         """Return the paper's numbers of the exhibit at hand, which are of all its triplets."""
@@ -527,11 +533,6 @@ class FinegrainedStudy(Study):
 
 
 STUDY = FinegrainedStudy
-
-
-def has(*systems: str) -> Condition:
-    """Tell by its settings whether a study runs one of some systems, for exhibits that show nothing without."""
-    return lambda study: not set(systems).isdisjoint(study.systems())
 
 
 def describer_module(system: str) -> str:

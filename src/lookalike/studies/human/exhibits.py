@@ -15,12 +15,11 @@ from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Tile
 from lookalike.exhibits.printed import beside_print, plus_minus
-from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.results import rows_in
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.ratings import OASIS
 from lookalike.studies.human.study import HumanStudy
-from lookalike.studies.metrics import rows_in
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 MARKS = {
@@ -40,15 +39,13 @@ COLUMNS = ["row", "image_id", "file", "class", "rank", "score", "role", "relevan
 SHOWN = ["series", "query", "order", "precision", "low", "high", "lowest", "highest"]
 
 
-@exhibit(f"{JMLR}/table2", f"{DRAFT}/table4", f"{NIPS}/table1", title="Queries that OASIS answers best", needs=FILES)
 def best_queries(study: HumanStudy) -> Gallery:
-    """Where OASIS does best: query images, each with the first five images that it finds."""
+    """Draw the queries that OASIS answers best, each with the first five images that it finds."""
     return _gallery(study, 2 if study.paper == NIPS else 4, "highest", "all")
 
 
-@exhibit(f"{JMLR}/table3", f"{DRAFT}/table5", title="Queries that OASIS fails", needs=FILES)
 def worst_queries(study: HumanStudy) -> Gallery:
-    """Where OASIS fails: query images, each with the first five images that it finds."""
+    """Draw queries that OASIS fails, each with the first five images that it finds."""
     return _gallery(study, 3, "lowest", f"those without an image of their class among the first {N_RESULTS}")
 
 
@@ -92,11 +89,8 @@ def _tile(root: Path, image: pd.Series) -> Tile:
     return tile_of(root / image["file"], words, MARKS[image["relevant"]])
 
 
-@exhibit(
-    f"{JMLR}/fig3b", f"{JMLR}/fig3c", f"{DRAFT}/fig7", title="Precision at top k as raters judge it", needs=("results",)
-)
 def curves(study: HumanStudy) -> Figure:
-    """Which share of the first k images of OASIS is good for raters: in the mean, or of single queries."""
+    """Draw which share of the first k images of OASIS is good for raters: in the mean, or of single queries."""
     name = study.exhibit.name if study.exhibit is not None else ""
     single = {"fig3b": [_of_all_queries], "fig3c": [_of_selected_queries]}
     parts = single.get(name, [_of_all_queries, _of_selected_queries])
@@ -159,9 +153,8 @@ def _falling(values: pd.Series) -> pd.Series:
     return values.iloc[np.lexsort((values.index, -values.to_numpy().round(12)))]
 
 
-@exhibit(f"{JMLR}/fig3d", f"{NIPS}/fig1a", title="Precision of OASIS and of raters for each query", needs=("results",))
 def query_precision(study: HumanStudy) -> Figure:
-    """Whether OASIS is as precise as a person: for each query, both are judged by the other raters."""
+    """Draw the precision of OASIS and of people for each query, both judged by the other raters."""
     table, look, title, cells, lines = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None, list[Line]()
     table = table.loc[_falling(table[OASIS]).index].reset_index()
     table["order"], n = table.index + 1, len(table)

@@ -16,9 +16,8 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
 from lookalike.core.tables import Rule, filled, once, one_of, read_cells, refuse, same, whole_numbers
-from lookalike.exhibits.results import results_frame
+from lookalike.exhibits.results import results_frame, select
 from lookalike.studies.human.questionnaire import plan_fingerprint
-from lookalike.studies.metrics import select
 
 FILE_COLUMNS = ("plan", "rater", "query", "position", "answer", "answered", "done")
 """Header of a rater's file: query and position say which image it is, by the plan; ``done`` is of the whole query."""

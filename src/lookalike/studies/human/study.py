@@ -10,9 +10,9 @@ import pandas as pd
 from lookalike.core.settings.ratings import Ratings
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Drawn, Figure
+from lookalike.exhibits.results import select
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.human.ratings import OASIS, RANDOM, RATERS
-from lookalike.studies.metrics import select
 
 
 class HumanStudy(Study):

@@ -17,13 +17,13 @@ import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.exhibits.contrasts import NO_RESULT, Contrast, pairwise_gaps
+from lookalike.exhibits.results import select
 from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
 from lookalike.studies.landmark.results import MEAN
 from lookalike.studies.landmark.settings import PAIRS
 from lookalike.studies.landmark.study import LandmarkStudy
-from lookalike.studies.metrics import select
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000

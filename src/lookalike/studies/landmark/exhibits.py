@@ -10,24 +10,14 @@ import pandas as pd
 
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG
-from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Panel, Series
-from lookalike.exhibits.neighbours import (
-    Candidate,
-    ChosenQuery,
-    Side,
-    choice_note,
-    choose,
-    entry_of,
-    gallery_of,
-    score_text,
-)
-from lookalike.exhibits.registry import exhibit
+from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Panel, Ranking, Series
+from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
+from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.studies.landmark.rankings import MAP_FULL, read_top_images
 from lookalike.studies.landmark.results import FEATURES
 from lookalike.studies.landmark.settings import LEADING, PAIRS
 from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
-from lookalike.studies.metrics import rows_in, select
 
 N_QUERIES, N_FOUND = 14, 10
 """Queries of the gallery, and images of each ranking."""
@@ -54,14 +44,8 @@ def lead_points(study: LandmarkStudy) -> pd.DataFrame:
     return pd.DataFrame(records).sort_values(["words", "n_features"], kind="stable", ignore_index=True)
 
 
-@exhibit(
-    "landmark/lead",
-    title="SOML minus OASIS over words and features",
-    needs=("results",),
-    when=lambda study: study.lead is not None,
-)
 def lead_over_features(study: LandmarkStudy) -> Figure:
-    """How far S-TG and S-DA are above OASIS in mean average precision, by visual words and features of a photograph."""
+    """Draw how far S-TG and S-DA are above OASIS in mAP, by visual words and features of a photograph."""
     points = lead_points(study)
     looks = looks_of([f"{words:,} words" for words in dict.fromkeys(points["words"])])
     sizes = list(zip(dict.fromkeys(points["words"]), looks.items(), strict=True))
@@ -85,15 +69,9 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
     return Figure(points, tuple(panels), notes=notes, n_columns=len(LEADING), size=(3.4, 2.6))
 
 
-@exhibit(
-    "landmark/montage",
-    title="First results before and after learning",
-    needs=("manifest", "queries", "relevance", "images", "ranks"),
-    when=lambda study: study.compared_methods(),
-)
 def first_results(study: LandmarkStudy) -> Gallery:
-    """Whether learning finds more images of a landmark: first results before it (TF-IDF) and after it."""
-    found = read_top_images(study.files["ranks"])
+    """Draw the first results before learning (TF-IDF) and after it."""
+    found = read_top_images(study.paths("ranks"))
     each = found.drop_duplicates([*KEYS, "method"])
     methods = [method for method in study.compared_methods() or () if method in set(each["method"])]
     precision = each.set_index([*KEYS, "method"])["average_precision"].unstack("method")[methods]
@@ -103,11 +81,12 @@ def first_results(study: LandmarkStudy) -> Gallery:
         return gallery_of([], (f"no query has rankings by both {titles}",))
     pairs = pairs[pairs["draw"] == pairs["draw"].min()]
     gains = pairs[methods[1]] - pairs[methods[0]]
-    rows = zip(pairs.index, pairs["landmark"], gains, strict=True)
-    candidates = [Candidate(key, str(landmark), float(gain)) for key, landmark, gain in rows]
+    candidates = pd.DataFrame({"group": pairs["landmark"], "gain": gains})
     choices = choose(candidates, N_QUERIES, seed=study.seed, dataset=study.dataset)
     results = _with_relevance(study, found, methods)
-    entries = [_entry(study, results, pairs.loc[choice.key].to_dict(), methods, choice) for choice in choices]
+    entries = [
+        _entry(study, results, pairs.loc[choice.Index].to_dict(), methods, choice) for choice in choices.itertuples()
+    ]
     notes = (
         choice_note(candidates, choices, seed=study.seed, groups="landmarks", measure="average precision"),
         f"Queries of one draw, with {study.words_of([*study.codebook_ids][-1])}. Images to learn from are not ranked, "
@@ -126,11 +105,11 @@ def _with_relevance(study: LandmarkStudy, found: pd.DataFrame, methods: list[str
 
 
 def _entry(
-    study: LandmarkStudy, results: pd.DataFrame, pair: Mapping[Hashable, Any], methods: list[str], choice: ChosenQuery
+    study: LandmarkStudy, results: pd.DataFrame, pair: Mapping[Hashable, Any], methods: list[str], choice: Any
 ) -> Entry:
     """Return a query with its rectangle, and the first images that each method found."""
     images, root = study.table("manifest").set_index("image_id"), study.images_root
-    landmark, sides = landmark_title(pair["landmark"]), list[Side]()
+    landmark, sides = landmark_title(pair["landmark"]), list[Ranking]()
     # what other images show, the ground truth does not say
     words = {kind: f"{landmark}, {kind}" for kind in MARKS} | {"wrong": ""}
     for method in methods:
@@ -140,8 +119,9 @@ def _entry(
             Found(str(root / row.path), words[row.relevance], MARKS[row.relevance], score_text(row.score))
             for row in rows_in(rows)
         )
-        sides.append(Side(study.title_of(method), tuple(found), pair[method]))
+        sides.append(Ranking(study.title_of(method), tuple(found)))
     query = study.table("queries").set_index("query").loc[pair["query"]]
     image = images.loc[query["image_id"]]
     left, top, right, bottom = query[["x_min", "y_min", "x_max", "y_max"]] / image[["width", "height"] * 2].to_numpy()
-    return entry_of(root / image["path"], landmark, sides, choice, "landmark", (left, top, right, bottom))
+    precisions = [pair[method] for method in methods]
+    return entry_of(root / image["path"], landmark, sides, precisions, choice, "landmark", (left, top, right, bottom))

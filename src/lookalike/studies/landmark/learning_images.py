@@ -17,11 +17,7 @@ from lookalike.studies.landmark.rankings import JUNK
 
 
 def write_queries(
-    queries: pd.DataFrame,
-    relevance: pd.DataFrame,
-    manifest: pd.DataFrame,
-    files: Any,
-    settings: Mapping[str, Any],
+    queries: pd.DataFrame, relevance: pd.DataFrame, manifest: pd.DataFrame, files: Any, settings: Mapping[str, Any]
 ) -> None:
     """Write queries, what is relevant to them, and the images that each landmark is learned from."""
     images = manifest.loc[manifest["status"] == "ok", "image_id"].to_numpy()
@@ -61,12 +57,7 @@ def draw_learning_images(
 
 
 def _candidates(
-    queries: pd.DataFrame,
-    relevance: pd.DataFrame,
-    images: Integers,
-    landmark: str,
-    n_positives: int,
-    n_negatives: int,
+    queries: pd.DataFrame, relevance: pd.DataFrame, images: Integers, landmark: str, n_positives: int, n_negatives: int
 ) -> tuple[Integers, Integers]:
     """Return the images that can be drawn as positives and as negatives of a landmark, ascending; refuse too few."""
     own = queries[queries["landmark"] == landmark]

@@ -30,7 +30,7 @@ from lookalike.core.files import PathLike, write_json
 from lookalike.core.machine import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
-from lookalike.exhibits.results import write_results
+from lookalike.exhibits.results import select, write_results
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplet_products import TripletProducts
@@ -39,7 +39,6 @@ from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.results import FEATURES, rows_of_run
-from lookalike.studies.metrics import select
 from lookalike.studies.selection import grid
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 

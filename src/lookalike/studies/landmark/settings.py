@@ -169,7 +169,7 @@ class LandmarkSettings(MethodStudy):
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
         study = self.with_settings()
-        asked = {value for exhibit in exhibits for value in exhibit.asks}
+        asked = {value for exhibit in exhibits for value in exhibit.parts.values()}
         names = map(codebook_name, self.codebook_sizes.values())
         study._places = {place for place, name in enumerate(names) if name in asked} or {0}
         return study

@@ -12,11 +12,10 @@ import pandas as pd
 from lookalike.exhibits.limits import Limits
 from lookalike.exhibits.model import Drawn, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
-from lookalike.exhibits.results import with_parts
+from lookalike.exhibits.results import select, with_parts
 from lookalike.studies.landmark.rankings import MAP
 from lookalike.studies.landmark.results import MEAN, codebook_name
 from lookalike.studies.landmark.settings import LandmarkSettings
-from lookalike.studies.metrics import select
 
 PAPER = "soml-aaai-2014"
 LANDMARKS = ("all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera")
@@ -162,7 +161,7 @@ class LandmarkStudy(LandmarkSettings):
             return f"{data}."
         if n_draws == 1:
             return f"{data}, one draw."
-        has_spread = isinstance(drawn, Table) and not drawn.heads and "low" not in drawn.frame
+        has_spread = isinstance(drawn, Table) and "landmark" in drawn.frame and "low" not in drawn.frame
         return f"{data}; {'± standard deviation' if has_spread else 'means'} over {n_draws} draws."
 
     def notes(self, drawn: Drawn | None) -> list[str]:

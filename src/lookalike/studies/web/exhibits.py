@@ -12,10 +12,8 @@ from numpy.polynomial import Polynomial
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
 from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, beside_print, human_time
-from lookalike.exhibits.registry import exhibit
-from lookalike.exhibits.results import UNFINISHED
+from lookalike.exhibits.results import UNFINISHED, rows_in, select
 from lookalike.exhibits.style import GREY, LOOKS, Look, looks_of
-from lookalike.studies.metrics import rows_in, select
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, SIZES, TRAIN_TIME
 from lookalike.studies.web.study import WebStudy
 
@@ -36,9 +34,8 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, MINUTE, 10 * MINUTE, HOUR, 10 * HOUR, 4 * DAY,
 """Seconds at which the axis of times has a tick: about a power of ten apart, each a number that people say."""
 
 
-@exhibit("oasis-jmlr-2010/fig3a", "oasis-2009-draft/fig6", title="Precision at top k", needs=("results",), shows=())
 def precision_by_log(study: WebStudy) -> Figure:
-    """How many of the first k images are relevant, that is, share a query of the log with the query image."""
+    """Draw how many of the first k images share a query of the log with the query image."""
     table, n_images = study.precision(), study.counts["test", "images"]
     chance = 100 * study.counts["test", "relevant_per_image"] / (n_images - 1)
     frame = table.assign(
@@ -71,16 +68,8 @@ def precision_by_log(study: WebStudy) -> Figure:
     return Figure(frame, (panel,), beside_print(ours, printed), notes, size=(4.3, 2.85))
 
 
-@exhibit(
-    "oasis-jmlr-2010/fig4",
-    "oasis-nips-2009/fig1b",
-    title="Training time over the number of images",
-    needs=("times",),
-    shows=("runtime",),
-    when=lambda study: study.runtime,
-)
 def training_times(study: WebStudy) -> Figure:
-    """How training time grows with the number of images, for OASIS and for LMNN."""
+    """Draw how training time grows with the number of images, for OASIS and for LMNN."""
     measured, unlearned = measured_times(study)
     curve, printed = projection(measured), printed_times(study)
     if curve is not None:

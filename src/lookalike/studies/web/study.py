@@ -15,9 +15,9 @@ from lookalike.core.settings.sentences import refer_kind
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.results import select
 from lookalike.exhibits.study import Study
 from lookalike.studies.batches import Batch, batch_of_fits
-from lookalike.studies.metrics import select
 from lookalike.studies.web.results import N_QUERIES, PRECISION, SPEED, STANDARD_ERROR
 from lookalike.studies.web.settings import (
     HeldOutLog,

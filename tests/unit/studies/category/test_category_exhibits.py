@@ -6,43 +6,19 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from contract import check_exhibits, check_not_run
 from contract import claims as claim_rows
-from small_category import (
-    CLASSES,
-    DRAFT,
-    JMLR,
-    PSD,
-    UNFINISHED,
-    VAR10,
-    VAR20,
-    against,
-    contrasted,
-    curve,
-    fits,
-    images,
-    scores,
-    study,
-)
+from made_category import CLASSES, DRAFT, JMLR, VAR10, VAR20, contrasted, fits, study, study_with_all
 
 from lookalike.core.settings.model import plain
 from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.headline import headline
-from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.style import look_of
+from lookalike.exhibits.words import headline
 from lookalike.ranking.comparison import class_jackknife
 from lookalike.studies.category.results import kept_after_the_end
 from lookalike.studies.category.settings import Halves
-from lookalike.studies.rooms import room_exhibits
 
-EVERY = room_exhibits("category")
-PRINTED = [f"{JMLR}/{name}" for name in ("table4", "table5", "fig5", "fig6", "text")]
-PRINTED += [f"{DRAFT}/{name}" for name in ("table1", "table2", "fig3", "fig4", "text")]
-LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
-CANDIDATES = (
-    pd.DataFrame(scores(oasis_equal=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)
-)
+EVERY = exhibits_of("category")
 SYNTHETIC = {"kind": "synthetic"}
 WORDS_500 = {"representation": {"words": 500}}
 
@@ -50,32 +26,7 @@ WORDS_500 = {"representation": {"words": 500}}
 def whole(id, **more):
     """A study with all kinds of numbers, given an exhibit; MCML did not end on Var10."""
     toys = study_with_all(**more) if more else usual_study()
-    return toys.drawing(Exhibit(id, "category", "", EVERY[id].kind, study))
-
-
-def study_with_all(tables=None, **more):
-    at_minimum = {"lmnn_factor": 0.2}
-    rows = scores(**LEVELS, **at_minimum) + scores("train_map", **LEVELS, **at_minimum)
-    k = np.arange(1, 100)
-    for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
-        rows += curve(method, 1.5 * level * np.exp(-k / 80), "p@k", steps=k.tolist())
-    rows += scores("map of new classes", oasis=0.29, euclidean=0.3) + scores(oasis_psd=0.4)
-    rows += curve("oasis", (0.2, 0.25), "map of few images", steps=(5, 20))
-    rows += scores(oasis_equal=0.34, lmnn_equal=0.3) + scores("train_map", lmnn_equal=0.5)
-    for method in ("oasis", "mcml", "lmnn", *PSD):
-        rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
-    for method in ("ranker 0", "ranker 1", "average of 2"):
-        rows += curve(method, (0.23, 0.28, 0.3), "ranker_map")
-    fitted = ("oasis", "lego", "mcml", "lmnn-factor", "lmnn-equal")
-    alike = {"n_words": 1000, "nonzeros_per_image_train": 50.0, "n_classes": 10}
-    of_oasis = {"symmetry_index": 0.95, "aggressiveness": 0.1, "n_steps": 1000.0, "at_grid_edge": True}
-    times, ended = {"oasis": 6.0, "lego": 60.0, "mcml": 600.0}, {"oasis": True, "lego": False}
-    some = {"cpu_seconds_fit": times, "converged": ended, "objective_share": {"lmnn-factor": 0.012, "lmnn-equal": 0.4}}
-    some["not_converged"] = {"mcml": UNFINISHED}
-    recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
-    manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
-    given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
-    return contrasted(study(rows, fits=recorded, tables=given, **more))
+    return toys.drawing(EVERY[id])
 
 
 usual_study = cache(study_with_all)
@@ -89,15 +40,6 @@ def cell(frame, **keys):
     rows = frame[np.logical_and.reduce([frame[name] == value for name, value in keys.items()])]
     assert len(rows) == 1, keys
     return rows.iloc[0]
-
-
-def test_every_exhibit_is_drawn_or_says_what_to_do(tmp_path):
-    tables, files = images(tmp_path)
-    toys = whole("learning/transfer", tables=tables, files=files)
-    check_exhibits("category", toys, tmp_path / "all", printed=PRINTED)
-    toys = study().finished({}, not_run="not run: put images at data/toys")
-    check_not_run("category", toys, tmp_path / "not run")
-    assert headline(toys) == "toys: not run: put images at data/toys\n"
 
 
 def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
@@ -143,9 +85,10 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
         "31.5 ± 1.3",
         "",
     ]
-    below = table.below.frame.set_index("method")
-    assert below.loc["mcml", "printed"] == "+4"
-    assert below.loc["mcml", "map, jackknife over classes"].startswith("+4.5 [")
+    _, below = table.sheets
+    assert below.heads[1:] == ("mAP [95%, jackknife over classes]", "p", "the paper")
+    (gap, _, in_print) = next(row for row in below.rows if row[0] == "MCML")[1:]
+    assert (gap[:6], in_print) == ("+4.5 [", "+4")
     claim = next(claim for claim in claims_of(claim_rows("category")) if claim.id == "jmlr-better-map")
     assert toys.scope_of(claim).settings == ["classes=10"]
 
@@ -205,20 +148,28 @@ def test_numbers_by_hand(id, keys, expected):
 
 def test_tables_have_the_papers_form():
     table = drawn(f"{JMLR}/table4")
-    first, below = sheets_of(table)
+    first, below = table.sheets
     assert first.heads[:4] == ("10 classes", "", "OASIS", "MCML")
     assert first.rows[0][:3] == ("Mean avg. prec.", "ours", "33 ± 0.2")
     assert below.heading.startswith("Differences: OASIS minus method")
-    gaps = table.below.frame.set_index("method")
-    assert set(gaps["block"]) == {"10 classes"}
-    assert gaps.loc["lego", ["map, folds", "map, folds, p", "printed"]].tolist() == ["−2.0 [−2.4, −1.6]", "0.002", "+6"]
-    assert gaps.loc["lego", "map, equal, folds"].startswith("+7.0")
-    assert "mcml" not in gaps.index, "a fit that did not end has no difference"
+    assert below.heads[1:] == (
+        "mAP [95%, over folds]",
+        "p",
+        "mAP [95%, over images]",
+        "mAP, equal settings [95%, over folds]",
+        "p",
+        "the paper",
+    )
+    assert below.title == "10 classes"
+    gaps = {row[0]: row[1:] for row in below.rows}
+    assert (*gaps["LEGO"][:2], gaps["LEGO"][-1]) == ("−2.0 [−2.4, −1.6]", "0.002", "+6")
+    assert gaps["LEGO"][3].startswith("+7.0")
+    assert "MCML" not in gaps, "a fit that did not end has no difference"
     assert "The order is OASIS, LEGO, Euclidean: that of the paper." in table.notes
-    assert sheets_of(drawn(f"{DRAFT}/table1"))[0].title == "Var10"
-    ratios = drawn(f"{JMLR}/table5").below.frame.set_index(["method", "ratio"])["value"]
-    expected = {"Paper / ours": 143, "Over OASIS, ours": 10, "Over OASIS, paper": 143 / 0.12}
-    assert ratios["lego"].to_dict() == pytest.approx(expected)
+    assert drawn(f"{DRAFT}/table1").sheets[0].title == "Var10"
+    _, ratios = drawn(f"{JMLR}/table5").sheets
+    of_lego = [(row[0], row[ratios.heads.index("LEGO")]) for row in ratios.rows]
+    assert of_lego == [("Over OASIS, ours", "10x"), ("Over OASIS, paper", "1,200x"), ("Paper / ours", "140x")]
 
 
 def test_numbers_of_other_data_say_so():
@@ -283,7 +234,7 @@ def test_steps_of_oasis_on_rows_are_as_many_as_validation_gives_it():
         "n_steps": {"oasis": 500.0, "oasis-rows": 1000.0},
     }
     times = both | {"cpu_seconds_fit": {"oasis": 6.0, "oasis-rows": 60.0}}
-    toys = contrasted(study([], f"{JMLR}/table5", "table", fits=fits(**times)))
+    toys = contrasted(study([], f"{JMLR}/table5", fits=fits(**times)))
     assert cell(EVERY[f"{JMLR}/table5"].draw(toys).frame, method="oasis-rows")["ours"] == pytest.approx(0.5)
 
 
@@ -298,7 +249,7 @@ def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(t
     toys = whole(f"{JMLR}/table4")
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')
-    toys.files["dropped"] = [str(dropped)]
+    toys._files["dropped"] = [str(dropped)]
     *lines, last = headline(toys).splitlines()
     cells = [" ".join(line.split()) for line in lines[1:6]]
     assert cells == ["mAP (%)", "OASIS 33.0 ± 0.2", "MCML *", "LEGO 27.0 ± 0.2", "LMNN -"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_category import IDS, LABELS, images, study
+from made_category import IDS, LABELS, images, study
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.image_grid import RIGHT
@@ -48,7 +48,7 @@ def test_the_example_patch_is_uniform_with_an_edge(described):
 def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(described, monkeypatch, tmp_path):
     gallery = exhibits.neighbours(described)
     assert len(gallery.entries) == 12
-    rankings, name_of = [Rankings.load(file) for file in described.files["ranks"]], dict(zip(IDS, LABELS, strict=True))
+    rankings, name_of = [Rankings.load(file) for file in described._files["ranks"]], dict(zip(IDS, LABELS, strict=True))
     for entry in gallery.entries:
         query = int(Path(entry.image).stem)
         assert entry.words == name_of[query][4:]
@@ -68,7 +68,7 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
     assert "(seed 7)" in how
     assert rule.startswith("The picture shows the queries that gain and lose most")
     # a learner without a result is said, and rankings without neighbours are refused
-    monkeypatch.setitem(described.files, "ranks", [described.files["ranks"][0], str(tmp_path / "after.npz")])
+    monkeypatch.setitem(described._files, "ranks", [described._files["ranks"][0], str(tmp_path / "after.npz")])
     replace(rankings[1], neighbours=None).save(tmp_path / "after.npz")
     with pytest.raises(LookalikeError, match="these rankings have no neighbours"):
         exhibits.neighbours(described)

@@ -14,6 +14,7 @@ from test_time_limit import burn
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Fit
+from lookalike.exhibits.results import select
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
@@ -24,7 +25,7 @@ from lookalike.studies.category.protocol import run_fold
 from lookalike.studies.category.section import RUN_FILES
 from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Transfer
 from lookalike.studies.category.traces import trace_fold
-from lookalike.studies.metrics import COLUMNS, select
+from lookalike.studies.metrics import COLUMNS
 
 NAMES = {"dataset": "toys", "representation": "words40", "subset": "toy", "method": "oasis", "fold": 0}
 TRACE = {"steps": 2000, "points": 5, "aggressiveness": 0.3}

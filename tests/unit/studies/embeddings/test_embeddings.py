@@ -10,10 +10,10 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit, Trace
 from lookalike.data.subsets import half_of
 from lookalike.exhibits import words
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.ranking.comparison import corrected_t_test
 from lookalike.studies.embeddings import protocol
-from lookalike.studies.embeddings.study import STUDY
 from lookalike.studies.rooms import study_of
 
 RESOURCES = ROOT / "workflow" / "resources"
@@ -79,7 +79,7 @@ def test_the_table_has_each_method_beside_the_cosine():
     (row,) = study.contrasts.intervals("new", "map", "oasis", "cosine")
     expected = corrected_t_test([-10, -9], 40, 25)
     assert (row.mean, row.low, row.p) == pytest.approx((-9.5, expected.low, expected.p))
-    table = STUDY.known_exhibits()["learning/embeddings"].draw(study)
+    table = exhibits_of("embeddings")["learning/embeddings"].draw(study)
     frame = table.frame.set_index(["method", "setting"])
     assert frame.loc["oasis", "ours_cell"][["learned", "new"]].tolist() == ["95.5 ± 0.7", "70.5 ± 0.7"]
     written = words.gap([row], has_unit=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from contract import contrasted, verdict_on
-from made_studies import CLAIM_ROWS, KINDS, LEVELS, NONE, PRINTED, REAL, UNIFORM, of_numbers
+from made_finegrained import CLAIM_ROWS, KINDS, LEVELS, NONE, PRINTED, REAL, UNIFORM, of_numbers
 
 from lookalike.exhibits.claims import claims_of
 from lookalike.exhibits.claims_table import claim_records
@@ -94,7 +94,7 @@ def test_filters_have_colour_where_they_gained_it_over_a_random_start(tmp_path):
             before = after if start == "itself" else drawn(start)
             paths = {"convnet": drawn(convnet), "start/convnet": drawn(classifier)}
             np.savez(file, **paths, **{"every-4th-pixel": after, "start/every-4th-pixel": before})
-        own = study.finished({**study.files, "filters": files[:n]}, PRINTED)
+        own = study.finished({**study._files, "filters": files[:n]}, PRINTED)
         return verdict_on(CLAIMS["filters-have-colour"], contrasted("finegrained", own))[0]
 
     assert found("colour", "random", "colour", "random") == HOLDS
@@ -149,12 +149,7 @@ def test_what_was_not_run_is_said_of_each_claim(tmp_path):
             FAILS,
             "no similarity_precision here",
         ),
-        (
-            "oasis-knows-appearance",
-            {"kinds": ("rated",)},
-            NOT_RUN,
-            "no similarity_precision, in-class negatives here",
-        ),
+        ("oasis-knows-appearance", {"kinds": ("rated",)}, NOT_RUN, "no similarity_precision, in-class negatives here"),
         ("oasis-beats-embedding", {"contrasted": False}, NOT_RUN, "no similarity_precision here"),
     ],
 )

@@ -133,12 +133,9 @@ def test_files_lie_where_settings_say(demo, rated):
         assert (ROOT / "src" / "lookalike" / describer_module(feature)).is_file()
 
 
-def test_how_triplets_were_sampled_is_read_off_the_name():
+def test_which_systems_need_what_and_how_they_are_called():
     names = ("multiscale-weighted-060", "deep-ranking", "convnet", "multiscale-weighted-6")
     assert [sampled_share(name, 40) for name in names] == [("weighted", 60), ("weighted", 40), None, None]
-
-
-def test_which_systems_need_what_and_how_they_are_called():
     assert [is_network(system) for system in TABLE1] == [False] * 9 + [True]
     assert [is_learned(system) for system in TABLE1] == [False] * 6 + [True] * 4
     assert system_title("multiscale-uniform-000") == "Multiscale, uniform, 0% out-of-class"

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_studies import FITS, N_MADE, toy_curves, toy_pairs, toy_study, toy_triplets
+from made_finegrained import FITS, N_MADE, toy_curves, toy_pairs, toy_study, toy_triplets
 
 from lookalike.ranking import triplet_metrics
 from lookalike.ranking.triplet_metrics import intervals

@@ -9,7 +9,6 @@ from PIL import Image
 from scipy.spatial.distance import cdist
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json
 from lookalike.core.settings.networks import Sampler
 from lookalike.data.rated_triplets import codebook_images, split_ratings
 from lookalike.data.relevance import RelevanceData
@@ -17,7 +16,6 @@ from lookalike.learners.oasis import OASIS as Learner
 from lookalike.studies.finegrained import golden as mixing
 from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.description import describe_system
-from lookalike.studies.finegrained.files import SystemResult, write_system
 from lookalike.studies.finegrained.golden import (
     Component,
     Measured,
@@ -378,13 +376,3 @@ def test_ratings_take_one_of_several_settings_of_a_feature(tmp_path):
     assert described([seeing])["tried"] == []
     with pytest.raises(LookalikeError, match="no distance 'l7'"):
         described([blind, seeing | {"distance": "l7"}])
-
-
-def test_a_system_is_written_by_the_names_of_its_files(tmp_path):
-    result = SystemResult(np.eye(2, dtype=np.float32), np.float32([0.5]), {"system": "hog"})
-    files = [tmp_path / "hog" / name for name in ("vectors.npy", "distances.npy", "fit.json", "model.lookalike")]
-    write_system(result, files, model=lambda path: path.write_text("network") and None)
-    np.testing.assert_array_equal(np.load(files[0]), result.vectors)
-    assert np.load(files[1]).tolist() == [0.5]
-    assert read_json(files[2]) == {"system": "hog"}
-    assert files[3].read_text() == "network"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from contract import verdict_on
-from small_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, fits, metrics, study, tables
+from made_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, fits, metrics, study, tables
 
 from lookalike.exhibits.claims import Reason, claims_of
 from lookalike.exhibits.claims import decide as decided
@@ -40,9 +40,7 @@ CASES = {
     "soml-near-qpao": [({"soml-da": 0.055}, HOLDS), ({"soml-da": -0.01}, FAILS), ({"soml-da": 0.2}, HOLDS)],
     "da-above-tg": [({"soml-da": 0.09}, HOLDS), ({"soml-da": 0.07}, FAILS), ({"soml-da": 0.2}, FAILS)],
 }
-SPARSITIES = {
-    "da-sparser": [({"soml-tg": 0.5, "soml-da": 0.8}, HOLDS), ({"soml-tg": 0.5, "soml-da": 0.2}, FAILS)],
-}
+SPARSITIES = {"da-sparser": [({"soml-tg": 0.5, "soml-da": 0.8}, HOLDS), ({"soml-tg": 0.5, "soml-da": 0.2}, FAILS)]}
 
 
 @pytest.mark.parametrize("claim", [*CASES, *SPARSITIES])

@@ -1,19 +1,14 @@
 """The landmark study's tables, figures and montage: what is averaged, what stands beside it, what is not judged."""
 
 import pytest
-from contract import check_exhibits, check_not_run, n_printed
-from small_landmark import LANDMARKS, WORDS, fits, metrics, pictures, results, study, tables
+from made_landmark import LANDMARKS, WORDS, fits, metrics, pictures, results, study, tables
 
-from lookalike.exhibits.headline import headline
-from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.registry import exhibits_of
+from lookalike.exhibits.results import select
+from lookalike.exhibits.words import headline
 from lookalike.studies.landmark import exhibits
-from lookalike.studies.landmark.study import LandmarkStudy
-from lookalike.studies.metrics import select
 
 TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
-DATA = {"landmark/montage": "Oxford5K"}
-"""What the second sentence of a caption has, where the exhibit is of other data than the study's."""
-NOT_RUN = "not run: put oxbuild_images-v1.tgz at data/oxford5k"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +18,7 @@ def oxford():
 
 def table_of(study, place=0, first=1):
     """The paper's table of precision with one of its codebooks, and the study as it draws it."""
-    exhibit = LandmarkStudy.known_exhibits()[f"soml-aaai-2014/table{first + place}"]
+    exhibit = exhibits_of("landmark")[f"soml-aaai-2014/table{first + place}"]
     study = study.drawing(exhibit)
     return exhibit.draw(study), study
 
@@ -36,24 +31,6 @@ def numbers_of(table, **names):
     return select(table, representation="sift-10k", method="tfidf", metric="map", **names)
 
 
-def test_every_exhibit_is_drawn_and_says_which_data_it_shows(tmp_path):
-    given, files = pictures(tmp_path)
-    missing = study({}, not_run=NOT_RUN)
-    check_not_run("landmark", missing, tmp_path / "not run")
-    assert headline(missing) == f"Oxford5K: {NOT_RUN}\n"
-    sidecars = check_exhibits(
-        "landmark",
-        study({**tables(results=results()), **given}, files, lead={"codebooks": [*WORDS]}),
-        tmp_path / "oxford",
-        printed=[*TABLES, "soml-aaai-2014/text"],
-    )
-    assert [n_printed(tmp_path / "oxford", id) for id in TABLES] == [40] * 3 + [28] * 6
-    for id, sidecar in sidecars.items():
-        assert DATA.get(id, "Oxford5K, ") in sidecar["caption"][1]
-        ours = any(note.startswith("QPAO (reconstructed): ours") for note in sidecar["notes"])
-        assert ours == (sidecar["name"] not in ("lead", "montage", "text")), id
-
-
 def test_other_landmarks_stand_beside_the_papers_mean():
     """A landmark of another data set is not Oxford's, whatever it is called."""
     named = ["all_souls", "tower"]
@@ -62,7 +39,7 @@ def test_other_landmarks_stand_beside_the_papers_mean():
     cells = table.frame.set_index(["landmark", "method"])
     assert cells.loc[named, "printed"].isna().all()
     assert cells.loc[("mean", "tfidf"), "printed"] == 33.86
-    (sheet,) = sheets_of(table)
+    (sheet,) = table.sheets
     assert [row[:2] for row in sheet.rows] == [("All Souls", "ours"), ("Tower", "ours"), ("mAP", "ours"), ("", "paper")]
     assert "The paper's row is the mean over its 7 landmarks of Oxford." in own.notes(table)
     # the paper prints no mean of sparsity
@@ -71,14 +48,6 @@ def test_other_landmarks_stand_beside_the_papers_mean():
     assert (len(printed), sparsity.loc[("mean", "soml-tg"), "printed"]) == (7, pytest.approx(printed.mean()))
     at_home = table_of(study(tables()))[0].frame.set_index("landmark")
     assert at_home.loc["all_souls", "printed"].notna().any()
-
-
-def test_a_table_of_the_paper_is_of_its_number_of_words_and_of_real_photographs():
-    named = {"sift-1k": 1000, "sift-100k": 100_000}
-    own = study(tables(metrics=metrics(codebooks=named)), codebooks=named)
-    assert {exhibit.id for exhibit in own.own_exhibits()} & {*TABLES} == {f"soml-aaai-2014/table{n}" for n in (2, 5, 8)}
-    painted = study(tables(), kind="synthetic_landmarks", landmarks=list(LANDMARKS))
-    assert not [exhibit.id for exhibit in painted.own_exhibits() if exhibit.paper == "soml-aaai-2014"]
 
 
 def test_the_lead_over_oasis_is_of_words_features_and_constants():
@@ -121,10 +90,7 @@ def test_other_settings_stand_beside_print_and_say_so():
     for changes, note in (
         ({"learning": {"negatives": 100}}, "A metric is learned from 100 negatives, the paper 500."),
         ({"landmarks": list(LANDMARKS[:6])}, "These are other landmarks than the paper's."),
-        (
-            {"codebooks": {"sift-10k": {"words": 10_000, "root": True}}},
-            "Descriptors are RootSIFT, the paper's SIFT.",
-        ),
+        ({"codebooks": {"sift-10k": {"words": 10_000, "root": True}}}, "Descriptors are RootSIFT, the paper's SIFT."),
     ):
         table, own = table_of(study(tables(), **changes))
         assert note in own.notes(table)

@@ -2,40 +2,19 @@
 
 import math
 
-import made_web
 import numpy as np
 import pandas as pd
 import pytest
-from contract import check_exhibits, check_not_run, check_plan
+from contract import check_plan
 from made_web import COUNTS, EXPONENT, FACTOR, SECTION, toy_study, toy_times, web_study
 
-from lookalike.exhibits.headline import headline
-from lookalike.exhibits.sheets import sheets_of
+from lookalike.exhibits.words import headline
 from lookalike.studies.web import exhibits
-
-PRINTED = [
-    "oasis-jmlr-2010/table1",
-    "oasis-2009-draft/table3",
-    "oasis-jmlr-2010/fig3a",
-    "oasis-2009-draft/fig6",
-    "oasis-jmlr-2010/fig4",
-    "oasis-nips-2009/fig1b",
-]
 
 
 def drawn(folder, exhibit, times=()):
     study = toy_study(folder, exhibit, times)
     return study.exhibit.draw(study)
-
-
-def test_every_exhibit_is_drawn_and_says_that_it_is_simulated(tmp_path):
-    study = toy_study(tmp_path, "oasis-jmlr-2010/table1")
-    for words in check_exhibits("web", study, tmp_path / "all", printed=PRINTED).values():
-        assert "Data: made web images (query log and images made by code): 2,292,259 training" in words["caption"][1]
-        assert "Not comparable with the printed numbers: simulated." in words["notes"]
-    nothing = made_web.given().finished({}, not_run="not run: why")
-    check_not_run("web", nothing, tmp_path / "not run")
-    assert headline(nothing) == "made web images: not run: why\n"
 
 
 def test_counts_stand_beside_those_of_jmlr(tmp_path):
@@ -46,7 +25,7 @@ def test_counts_stand_beside_those_of_jmlr(tmp_path):
         assert cells.loc[("test", "queries"), "printed"] == 41_877
         assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
         assert cells["printed"].notna().sum() == 6
-        (sheet,) = sheets_of(table)
+        (sheet,) = table.sheets
         assert sheet.rows[0][:4] == ("Training", "ours", "139,944", "2,292,259")
 
 

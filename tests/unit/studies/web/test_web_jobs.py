@@ -9,8 +9,8 @@ from made_stores import write_store
 from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
+from lookalike.exhibits.results import select
 from lookalike.features.visterm_store import VistermStore
-from lookalike.studies.metrics import select
 from lookalike.studies.web import protocol
 from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval

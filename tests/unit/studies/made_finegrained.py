@@ -4,17 +4,18 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
-from contract import claims, printed
+from contract import NOT_RUN, claims, printed
 from PIL import Image
 
 from lookalike.core.files import write_array, write_table
 from lookalike.data.relevance import RelevanceData
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.ranking import triplet_metrics
 from lookalike.studies.finegrained.contrasts import claimed_pairs, contrasts_of
 from lookalike.studies.finegrained.results import of_curve, of_fits, of_levels
 from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, is_network, training_name
-from lookalike.studies.rooms import room_exhibits, study_of
+from lookalike.studies.rooms import study_of
 
 CLAIM_ROWS = claims("finegrained")
 PRINTED = printed("finegrained")
@@ -121,7 +122,7 @@ def of_numbers(
 
 def drawn(study, name):
     """Return what one exhibit of a study is, by the name of its files."""
-    exhibit = next(item for item in room_exhibits("finegrained").values() if item.name == name)
+    exhibit = next(item for item in exhibits_of("finegrained").values() if item.name == name)
     return exhibit.draw(study.drawing(exhibit))
 
 
@@ -218,3 +219,10 @@ def toy_filters(folder):
     filters = {path: random.normal(size=(5, 3, 3, 3)).astype(np.float32) for path in ("every-4th-pixel", "convnet")}
     np.savez(folder / "filters.npz", **filters, **{"start/convnet": filters["convnet"]})
     return {"filters": str(folder / "filters.npz")}
+
+
+def example(folder):
+    """A study of images that people rated, with all kinds of numbers and pictures, and one that was not run."""
+    files, named = toy_filters(folder) | toy_relevance(folder)[1], REAL | {"title": "our triplets"}
+    study = study_of_images(folder, levels=LEVELS, curves=toy_curves(), files=files, **named)
+    return study, given(title="our triplets").finished({}, not_run=NOT_RUN)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pandas as pd
-from contract import printed
+from contract import NOT_RUN, printed
 
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame, write_results
 from lookalike.studies.rooms import study_of
 from lookalike.studies.settings import checked
@@ -83,9 +84,14 @@ def toy_study(folder, exhibit, times=()):
     for name, rows in tables.items():
         write_results(rows, folder / f"{name}.parquet")
     study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"))
-    return study.drawing(study.known_exhibits()[exhibit])
+    return study.drawing(exhibits_of("web")[exhibit])
 
 
 def given():
     """The study of the settings that a job for exhibits is given."""
     return study_of("web", "made", web_study().params("exhibits"))
+
+
+def example(folder):
+    """The study with all its numbers, and one that was not run."""
+    return toy_study(folder, "oasis-jmlr-2010/table1"), given().finished({}, not_run=NOT_RUN)

@@ -6,11 +6,11 @@ from unittest.mock import patch
 import contract
 import numpy as np
 import pandas as pd
-from contract import printed, with_tables
+from contract import NOT_RUN, printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
@@ -59,7 +59,7 @@ NO_IMAGES = pd.DataFrame({"status": pd.Series(dtype=str), "label": pd.Series(dty
 NO_SELECTIONS = pd.DataFrame({"subset": pd.Series(dtype=str)})
 
 
-def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
+def study(metrics=(), exhibit="", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
     """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual.
 
     Its results are made of these numbers and of what fits recorded.
@@ -82,7 +82,7 @@ def study(metrics=(), exhibit="", drawn="figure", claims=(), *, fits=NO_FITS, ta
     names = {name: f"{name}.parquet" for name in given} | (files or {})
     toys.finished(names, printed("category"), list(claims))
     if exhibit:
-        toys = toys.drawing(Exhibit(exhibit, "category", "", drawn, study))
+        toys = toys.drawing(exhibits_of("category").get(exhibit) or Exhibit(id=exhibit, study="category", title=""))
     return with_tables(toys, **given)
 
 
@@ -160,3 +160,40 @@ def images(folder):
         rank_leave_one_out(Euclidean().fit(X), X, LABELS, query_ids=IDS).save(file)
     write_json({"root": str(folder)}, folder / "images.json")
     return {"manifest": manifest, "pool": manifest.iloc[[1, 2]]}, files | {"images": str(folder / "images.json")}
+
+
+LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
+CANDIDATES = (
+    pd.DataFrame(scores(oasis_equal=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)
+)
+
+
+def study_with_all(tables=None, **more):
+    at_minimum = {"lmnn_factor": 0.2}
+    rows = scores(**LEVELS, **at_minimum) + scores("train_map", **LEVELS, **at_minimum)
+    k = np.arange(1, 100)
+    for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
+        rows += curve(method, 1.5 * level * np.exp(-k / 80), "p@k", steps=k.tolist())
+    rows += scores("map of new classes", oasis=0.29, euclidean=0.3) + scores(oasis_psd=0.4)
+    rows += curve("oasis", (0.2, 0.25), "map of few images", steps=(5, 20))
+    rows += scores(oasis_equal=0.34, lmnn_equal=0.3) + scores("train_map", lmnn_equal=0.5)
+    for method in ("oasis", "mcml", "lmnn", *PSD):
+        rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
+    for method in ("ranker 0", "ranker 1", "average of 2"):
+        rows += curve(method, (0.23, 0.28, 0.3), "ranker_map")
+    fitted = ("oasis", "lego", "mcml", "lmnn-factor", "lmnn-equal")
+    alike = {"n_words": 1000, "nonzeros_per_image_train": 50.0, "n_classes": 10}
+    of_oasis = {"symmetry_index": 0.95, "aggressiveness": 0.1, "n_steps": 1000.0, "at_grid_edge": True}
+    times, ended = {"oasis": 6.0, "lego": 60.0, "mcml": 600.0}, {"oasis": True, "lego": False}
+    some = {"cpu_seconds_fit": times, "converged": ended, "objective_share": {"lmnn-factor": 0.012, "lmnn-equal": 0.4}}
+    some["not_converged"] = {"mcml": UNFINISHED}
+    recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
+    manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
+    given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
+    return contrasted(study(rows, fits=recorded, tables=given, **more))
+
+
+def example(folder):
+    """A study with all kinds of numbers and pictures, and one that was not run."""
+    tables, files = images(folder)
+    return study_with_all(tables=tables, files=files), study().finished({}, not_run=NOT_RUN)

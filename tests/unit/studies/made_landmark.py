@@ -4,17 +4,17 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import claims, contrasted, printed, with_tables
+from contract import NOT_RUN, claims, contrasted, printed, with_tables
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.results import results_frame
-from lookalike.exhibits.style import METHODS
+from lookalike.exhibits.results import results_frame, select
+from lookalike.exhibits.style import TITLES as PRINTED_TITLES
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.results import results_of, rows_of_run, times_of
 from lookalike.studies.landmark.settings import CHOSEN
 from lookalike.studies.landmark.study import LANDMARKS
-from lookalike.studies.metrics import metrics_frame, select
+from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.rooms import study_of
 
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
@@ -26,17 +26,13 @@ SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "
 DRAWS = 5
 PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}}
 PARAMETERS |= {"soml-da": {"regularization": 1e-6, "gamma": 1e-4}}
-TITLES = {method: METHODS[method][0] for method in ("tfidf", *LEARNED)}
-TITLES |= {chosen: f"{METHODS[method][0]}, chosen" for method, chosen in CHOSEN.items()}
+TITLES = {method: PRINTED_TITLES[method] for method in ("tfidf", *LEARNED)}
+TITLES |= {chosen: f"{TITLES[method]}, chosen" for method, chosen in CHOSEN.items()}
 PAPERS_METHODS = {
     method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
     for method, title in TITLES.items()
 }
-SECTION = {
-    "landmarks": list(LANDMARKS),
-    "methods": ["tfidf", *LEARNED],
-    "learning": {"draws": DRAWS},
-}
+SECTION = {"landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "learning": {"draws": DRAWS}}
 """The paper's settings on Oxford5K."""
 PRINTED, CLAIMS = printed("landmark"), claims("landmark")
 
@@ -164,3 +160,10 @@ def rankings(folder, queries, landmark, method):
         path
     )
     return str(path)
+
+
+def example(folder):
+    """A study with all kinds of numbers and pictures, and one that was not run."""
+    given, files = pictures(folder)
+    whole = {**tables(results=results()), **given}
+    return study(whole, files, lead={"codebooks": [*WORDS]}), study({}, not_run=NOT_RUN)

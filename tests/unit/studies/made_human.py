@@ -4,18 +4,19 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import claims, contrasted, printed
+from contract import NOT_RUN, claims, contrasted, printed
 from PIL import Image
 
 from lookalike.core.files import write_json, write_table
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.ratings import Ratings
 from lookalike.core.settings.schema import Shared
+from lookalike.exhibits.registry import exhibits_of
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.ratings import COLUMNS, results_of
 from lookalike.studies.human.study import HumanStudy
-from lookalike.studies.rooms import room_exhibits, study_of
+from lookalike.studies.rooms import study_of
 
 PATHS = [f"{label}/{number:04d}.png" for number, label in enumerate(np.repeat(["boat", "tree", "house"], 8))]
 IMAGES = range(100, 100 + len(PATHS))
@@ -95,5 +96,10 @@ def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
 
 def drawn(study, id):
     """An exhibit as data, and the study as it is while that is drawn."""
-    exhibit = room_exhibits("human")[id]
+    exhibit = exhibits_of("human")[id]
     return exhibit.draw(study.drawing(exhibit)), study.drawing(exhibit)
+
+
+def example(folder):
+    """A study of many ratings, and one that was not run."""
+    return make_study(folder, ratings=make_ratings()), given().finished({}, not_run=NOT_RUN)
