@@ -15,6 +15,7 @@ from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.dual import Form, LearningForm, Moment, ValidationRows
 from lookalike.learners.kernels import DISSIM, ONLINE_PROJ
 from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix
+from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import UNTRACED, Draw, Traced
 from lookalike.learners.triplets import TripletSampler
 
@@ -258,3 +259,14 @@ def average_matrices(matrices: Iterable[Array]) -> Array:
         raise ValueError("there is no matrix to average: give at least one")
     total /= count
     return total.astype(dtype)
+
+
+def warm_up() -> None:
+    """Compile the kernels of all variants for both dtypes, or load them from numba's cache."""
+    warm_up_oasis()
+    for dtype in ("float32", "float64"):
+        rows, triplets = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[0, 2, 1]], dtype=np.int32)
+        for learner in (OnlineProjOASIS(dtype=dtype), DissimOASIS(dtype=dtype)):
+            steps = learner.steps(rows, 1)
+            steps.take(triplets)
+            _ = steps.form().matrix, steps.form().products_among(ValidationRows(rows))

@@ -57,13 +57,15 @@ def test_triplets_are_learned_from_and_held_out(here, result):
     learned = result(FIT, "--triplets judged.csv --output t.lookalike --hold-out 0.2 --set n_steps=20")
     left_out = learned["why_triplets_left_out"]
     learned_from = lookalike.load("t.lookalike").images_.query("role == 'train'")["path"]
-    assert learned["n_triplets"] == TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
+    n_answers = learned["n_answers_held_out"]
+    assert learned["n_triplets"] + n_answers == TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
     assert learned["n_triplets_held_out"] == (~TRIPLETS["query"].isin(learned_from)).sum()
     assert left_out["with an image that cannot be used"] == 1
     answer = result("evaluate t.lookalike photos --triplets judged.csv")
     assert (answer["learned_from"], answer["triplets"]) == (0, learned["n_triplets_held_out"])
     assert answer["triplets_left_out"] == left_out | {
-        "of images that the model has learned from": learned["n_triplets"]
+        "of images that the model has learned from": learned["n_triplets"],
+        "held out of questions about what it has learned from": n_answers,
     }
     assert all(row["measure"] == "triplets ordered" and row["value"] > 0.8 for row in answer["rows"])
     with pytest.raises(LookalikeError, match="all triplets belong to held-out queries"):
