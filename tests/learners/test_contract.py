@@ -273,6 +273,14 @@ def test_transform_gives_the_similarity(learner):
     if not hasattr(model, "transform"):
         with pytest.raises(AttributeError, match="projection='psd'"):
             model.transform(X)
+        # a Pipeline says so, too, where it is in the middle, and where it is the last step
+        with pytest.raises(TypeError, match="projection='psd'"):
+            make_pipeline(clone(learner), clone(learner)).fit(X, Y)
+        pipeline = make_pipeline(clone(learner)).fit(X, Y)
+        assert not hasattr(pipeline, "transform")
+        with pytest.raises(AttributeError) as missing:
+            _ = pipeline.transform
+        assert "projection='psd'" in str(missing.value.__cause__)
         return
     for form in (np.asarray, sp.csr_array):
         Z = sp.csr_array(model.transform(form(X))).toarray()

@@ -6,6 +6,7 @@ import copy
 import inspect
 import numbers
 import os
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import MethodType
@@ -49,6 +50,8 @@ REASONS = {
     "get_feature_names_out": "_why_no_transform",
 }
 """Methods that an instance may lack, and what says why."""
+PIPELINE_QUESTIONS = ("_validate_steps", "_can_transform", "_can_fit_transform")
+"""Where scikit-learn's Pipeline asks whether a step has such a method."""
 
 
 # scikit-learn asks hasattr(model, "transform"); its own `available_if` cannot say what to do instead
@@ -64,7 +67,9 @@ class _WithReason:
             return self.method
         reason = getattr(instance, REASONS[self.method.__name__])()
         if reason is not None:
-            raise AttributeError(reason)
+            # a Pipeline asks by hasattr, which would keep the reason from its user: any other error passes through
+            asked_by_pipeline = sys._getframe(1).f_code.co_name in PIPELINE_QUESTIONS
+            raise (TypeError if asked_by_pipeline else AttributeError)(reason)
         return MethodType(self.method, instance)
 
 
