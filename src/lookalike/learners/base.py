@@ -28,13 +28,14 @@ from lookalike.learners.centring import FAR, NEAR, centre_of, less, powers_of_tw
 from lookalike.learners.centring import is_sparse as is_sparse
 from lookalike.learners.model_io import is_fitted_name, save
 from lookalike.learners.triplets import check_triplets
-from lookalike.ranking.rankings import Similarity, best_first, ordered, rank_leave_one_out, top_k
+from lookalike.ranking.rankings import Similarity, ordered, rank_leave_one_out, top_k, with_better
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 Learner = TypeVar("Learner", bound="SimilarityLearner")
-GALLERY_BLOCK = 16_384
+GALLERY_BLOCK = 4_096
+"""Gallery rows whose scores are in memory at a time: few enough to stay near the processor."""
 QUERY_BLOCK = 1_024
 CENTRED_BY = 1_000
 """Gallery rows, spread over all, whose centre is taken off rows before distances: any point near them will do."""
@@ -212,7 +213,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         k : int, default=10
             Cut to n_g where it is larger.
         batch_size : int, default=1024
-            Queries at a time. Memory is O(batch_size * (16,384 + d + k)), never O(n_q * n_g).
+            Queries at a time. Memory is O(batch_size * (4,096 + d + k)), never O(n_q * n_g).
 
         Returns
         -------
@@ -622,12 +623,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for start in range(0, gallery.shape[0], GALLERY_BLOCK):
             block = slice(start, start + GALLERY_BLOCK)
             scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
-            columns, values = top_k(scores, min(k, scores.shape[1]))
-            columns = columns + start
-            if best is not None:
-                # earlier blocks stand first, so a stable sort keeps the lower row number first among equals
-                columns, values = best_first(np.hstack([best[0], columns]), np.hstack([best[1], values]), k)
-            best = columns, values
+            best = top_k(scores, min(k, scores.shape[1])) if best is None else with_better(best, scores, start, k)
         assert best is not None
         return best
 

@@ -375,6 +375,29 @@ def top_k(scores: Array, k: int) -> tuple[Longs, Array]:
     return best_first(columns, np.take_along_axis(scores, columns, 1), k)
 
 
+def with_better(best: tuple[Longs, Array], scores: Array, start: int, k: int) -> tuple[Longs, Array]:
+    """Return the k best of each row among those so far and scores of columns from `start` on, which come after them.
+
+    Of the new scores only those above the k-th best are looked at: after a few blocks they are few. An equal one comes
+    too late.
+    """
+    columns, values = best
+    if values.shape[1] < k:
+        new, found = top_k(scores, min(k, scores.shape[1]))
+        new = new + start
+    else:
+        row, column = np.nonzero(scores > values[:, -1:])
+        if not len(row):
+            return best
+        counts = np.bincount(row, minlength=len(values))
+        place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        new, found = (
+            np.full((len(values), counts.max()), fill, kind) for fill, kind in ((-1, np.int64), (-np.inf, values.dtype))
+        )
+        new[row, place], found[row, place] = column + start, scores[row, column]
+    return best_first(np.hstack([columns, new]), np.hstack([values, found]), k)
+
+
 def best_first(columns: Longs, values: Array, k: int) -> tuple[Longs, Array]:
     """Return the k best of each row; equal values stay in their order."""
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
