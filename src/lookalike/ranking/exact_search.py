@@ -30,12 +30,11 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.arrays import Array, Floats, Ints, Longs, Matrix, Reals
 from lookalike.core.kernels import njit
 from lookalike.ranking.rankings import Rankings
+from lookalike.ranking.ranks import ranks_of
 
 LANES = 16
 """Queries of a block: 64 bytes of float32, a cache line. At d = 10,000 a block of 640 kB stays near the processor;
 32 lanes halve the passes over the gallery, and were no faster."""
-BUCKETS = 1024
-"""Of scores, in which a row's place among the positives is looked up."""
 NO_ROW = np.iinfo(np.int32).max
 """Stands where a heap has no gallery row yet."""
 
@@ -282,52 +281,6 @@ def top_k_of_block(block: Floats, rows: WordRows, own: Longs, found: Ints, found
             worst_score, worst_row = found_scores[lane, 0], found[lane, 0]
             _sink(found_scores[lane], found[lane], last, score, row)
             found_scores[lane, last], found[lane, last] = worst_score, worst_row
-
-
-@njit(cache=True, nogil=True)
-def _bucket(score: float, best: float, per_score: float | np.floating) -> int:
-    """Return a number from 0 to BUCKETS - 1 that never falls where the score falls."""
-    place = (best - score) * per_score
-    if not place > 0:
-        return 0
-    return int(place) if place < BUCKETS else BUCKETS - 1
-
-
-@njit(cache=True, nogil=True)
-def ranks_of(scores: Floats, own: int, relevant: Floats, ranks: Ints, ties: Ints) -> None:
-    """Write rank and ties, as `Rankings` has them, of relevant rows among all rows but `own`, given their scores.
-
-    These scores fall, and none is NaN.
-    """
-    # Every row is put before the first relevant one that it is not behind, sought from its bucket's first on: buckets
-    # are numbered by falling score. Bisection takes several times as long, as no processor can guess its turns.
-    n = len(relevant)
-    best, spread = relevant[0], relevant[0] - relevant[n - 1]
-    per_score = np.float32(BUCKETS - 1) / spread if spread > 0 else np.float32(0)
-    starts = np.zeros(BUCKETS + 1, dtype=np.int64)
-    values = np.full(n + 1, -np.inf, dtype=np.float32)
-    for position in range(n):
-        values[position] = relevant[position]
-        starts[_bucket(values[position], best, per_score) + 1] += 1
-    for bucket in range(BUCKETS):
-        starts[bucket + 1] += starts[bucket]
-    # of rows before it, and of rows equal to it
-    counts = np.zeros((n + 1, 2), dtype=np.int64)
-    for row in range(scores.shape[0]):
-        score = scores[row]
-        place = starts[_bucket(score, best, per_score)]
-        while values[place] > score:
-            place += 1
-        if row != own:
-            counts[place, int(values[place] == score)] += 1
-    before, first = 0, 0
-    for position in range(n):
-        before += counts[position, 0]
-        if position == 0 or values[position] < values[position - 1]:
-            ranks[position], ties[position], first = before + 1, counts[position, 1], position
-        else:
-            ranks[position], ties[position] = ranks[first], ties[first]
-        before += counts[position, 1]
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Array, Doubles, Integers, Ints, Longs, Matrix, Reals, Truths
+from lookalike.core.arrays import Array, Doubles, Integers, Ints, Longs, Matrix, Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 
@@ -247,11 +247,9 @@ def rank_leave_one_out(
     for start in range(0, n, batch):
         scores = _checked(model.similarity(X[start : start + batch], X), (min(batch, n - start), n))
         queries = np.arange(start, start + len(scores))
-        elsewhere = queries[:, None] != np.arange(n)
-        others = scores[elsewhere].reshape(len(scores), n - 1)
-        positives = (codes[queries, None] == codes)[elsewhere].reshape(others.shape)
-        found.append(_sorted_ranks(others, positives))
+        found.append(_sorted_ranks(scores, queries, codes[queries], codes))
         if kept:
+            others = scores[queries[:, None] != np.arange(n)].reshape(len(scores), n - 1)
             if np.isnan(others).any():
                 others = np.where(np.isnan(others), -np.inf, others)
             first, neighbour_scores[queries] = top_k(others, kept)
@@ -284,9 +282,9 @@ def rank_gallery(
     batch = max(1, MEMORY_BYTES // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
     found = []
     for start in range(0, n, batch):
-        part = queries[start : start + batch]
-        positives = codes[start : min(n, start + batch), None] == codes[n:]
-        found.append(_sorted_ranks(_checked(model.similarity(part, gallery), positives.shape), positives))
+        part, asked = queries[start : start + batch], codes[start : min(n, start + batch)]
+        scores = _checked(model.similarity(part, gallery), (len(asked), m))
+        found.append(_sorted_ranks(scores, np.full(len(asked), -1), asked, codes[n:]))
     n_positives = np.bincount(codes[n:], minlength=int(codes.max()) + 1)[codes[:n]]
     ranks, ties = _joined(found)
     return Rankings(
@@ -312,7 +310,7 @@ def ranks_and_ties(scores: Reals, rows: Integers, columns: Integers) -> tuple[In
     """
     values, is_lost = scores[rows, columns], np.isnan(scores)
     if n_lost := int(is_lost.sum()):
-        warnings.warn(f"{n_lost:,} of {scores.size:,} similarities are NaN: each counts as a mistake", stacklevel=4)
+        _warn_of_nan(n_lost, scores.size)
         values = np.where(np.isnan(values), -np.inf, values)
         scores = np.where(is_lost, np.inf, scores)
         scores[rows, columns] = values
@@ -325,15 +323,25 @@ def ranks_and_ties(scores: Reals, rows: Integers, columns: Integers) -> tuple[In
     return scores.shape[1] - right + 1, right - left
 
 
-def _sorted_ranks(scores: Reals, positives: Truths) -> tuple[Integers, Integers]:
-    """Return ranks, ascending in each row, and ties of the positives."""
-    rows, columns = np.nonzero(positives)
-    ranks, ties = ranks_and_ties(scores, rows, columns)
-    keys = ranks + rows * scores.shape[1]
-    if (ties == 1).all():
-        return np.sort(keys) - rows * scores.shape[1], ties
-    order = np.argsort(keys, kind="stable")
-    return ranks[order], ties[order]
+def _sorted_ranks(scores: Reals, own: Longs, asked: Longs, codes: Longs) -> tuple[Integers, Integers]:
+    """Return ranks, ascending for each query, and ties of the rows of its class; NaN counts as a mistake."""
+    from lookalike.ranking.ranks import ranks_of_class  # numba, which `top_k` does without
+
+    is_lost = np.isnan(scores)
+    is_lost[np.arange(len(own))[own >= 0], own[own >= 0]] = False
+    if n_lost := int(is_lost.sum()):
+        _warn_of_nan(n_lost, scores.size - int((own >= 0).sum()))
+        scores = np.where(is_lost, np.where(asked[:, None] == codes, -np.inf, np.inf), scores)
+    n_relevant = np.bincount(codes, minlength=int(max(codes.max(), asked.max())) + 1)[asked] - (own >= 0)
+    starts = np.concatenate([[0], np.cumsum(n_relevant)]).astype(np.int64)
+    ranks, ties = (np.empty(starts[-1], dtype=np.int32) for _ in range(2))
+    kind = np.result_type(scores.dtype, np.float32)
+    ranks_of_class(np.ascontiguousarray(scores, kind), own, asked, codes, starts, ranks, ties)
+    return ranks, ties
+
+
+def _warn_of_nan(n_lost: int, n: int) -> None:
+    warnings.warn(f"{n_lost:,} of {n:,} similarities are NaN: each counts as a mistake", stacklevel=5)
 
 
 def _joined(found: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers | None]:
