@@ -8,7 +8,9 @@ from functools import cache
 import pytest
 from project import ROOT
 
+import lookalike
 from lookalike.exhibits import registry
+from lookalike.learners.registry import MODULES
 
 PACKAGE = ROOT / "src" / "lookalike"
 ROOMS = ("app", "report", "studies", "deep", "exhibits", "learners", "ranking", "data", "features", "core")
@@ -109,6 +111,11 @@ def test_settings_and_lists_of_exhibits_load_nothing_heavy(code):
     command = [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules)"]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert not {"matplotlib", "sklearn", "numba", "torch"} & set(loaded)
+
+
+def test_the_package_lists_what_users_call_and_nothing_else():
+    assert dir(lookalike) == sorted(["ImageSimilarity", "Similarity", "evaluate", "load", *MODULES])
+    assert all(getattr(lookalike, name) for name in dir(lookalike))
 
 
 def test_names_that_scripts_import_exist():

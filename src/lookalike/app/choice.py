@@ -147,6 +147,14 @@ def map_of(scores: Array, y: Array) -> Doubles:
     return np.asarray(rank_scores(scores, y).average_precision())
 
 
+def _for_some(settings: Mapping[str, object], are_some: bool) -> dict[str, object]:
+    """Return settings for some rows in place of all, which need no more than the fewest steps."""
+    n_steps = settings.get("n_steps")
+    if not are_some or not isinstance(n_steps, int):
+        return dict(settings)
+    return {**settings, "n_steps": min(n_steps, FEWEST_STEPS)}
+
+
 def plain_scores(X: Matrix, metric: str) -> Array:
     """Return similarities without learning, of the metric that a learner has."""
     plain = TFIDF() if metric == "inner_product" else Euclidean()
@@ -203,7 +211,7 @@ def blend_for_new_classes(
     classes, and 0 where none is above 0.
     """
     rows = judged_rows(y, seed)
-    X, y = X[rows], y[rows]
+    X, y, settings = X[rows], y[rows], _for_some(settings, len(rows) < len(y))
     gains: dict[object, list[Array]] = {}
     for number, held_out in enumerate(held_out_halves(y, seed)):
         tell(f"choosing ({name} on classes that are held out)", number, 2 * HALVINGS)
@@ -248,14 +256,14 @@ def choose_for_seen(
     The first, which keeps a gallery as it is, is taken unless another is better by `TIE`. ``""`` is no learning.
     """
     rows = judged_rows(y, seed)
-    X, y = X[rows], y[rows]
+    X, y, are_some = X[rows], y[rows], len(rows) < len(y)
     held_out = held_out_rows(y, 0.2, generator(seed, "own images", "chosen by"))
     asked, own = X[held_out], y[held_out]
     values = {"": float(np.nanmean(map_of(plain_scores(asked, "sqeuclidean"), own)))}
     scored = []
     for number, (name, settings) in enumerate(candidates):
         tell(f"choosing ({name} on rows that are held out)", number, len(candidates))
-        learner = train(name, settings, X[~held_out], y=y[~held_out])
+        learner = train(name, _for_some(settings, are_some), X[~held_out], y=y[~held_out])
         value = rank_leave_one_out(learner, asked, own, n_neighbours=0).mean_average_precision()
         scored.append((value, name, settings))
         values[name] = max(value, values.get(name, 0.0))
