@@ -22,7 +22,7 @@ from lookalike.core.seeds import generator
 from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.dual import rank_scores
 from lookalike.learners.euclidean import Euclidean
-from lookalike.learners.online import can_hold_out, held_out_rows
+from lookalike.learners.online import LEAST_TO_SPLIT, can_hold_out, held_out_rows
 from lookalike.learners.registry import learner_class
 from lookalike.learners.tfidf import TFIDF
 from lookalike.ranking.rankings import Similarity, rank_leave_one_out
@@ -134,12 +134,17 @@ def usable_classes(y: Array) -> Array:
 
 
 def judged_rows(y: Array, seed: int) -> Array:
-    """Return row numbers, all or `MOST_JUDGED`, of which every class has as many as it can."""
+    """Return row numbers, all or `MOST_JUDGED`: as many of every class, and of many classes at least four of each."""
     if len(y) <= MOST_JUDGED:
         return np.arange(len(y))
-    order = generator(seed, "own images", "judged").permutation(len(y))
-    place = pd.Series(y[order]).groupby(y[order]).cumcount().to_numpy()
-    return np.asarray(np.sort(order[np.argsort(place, kind="stable")[:MOST_JUDGED]]))
+    random = generator(seed, "own images", "judged")
+    order = random.permutation(len(y))
+    codes = np.unique(y, return_inverse=True)[1][order]
+    n_classes = int(codes.max()) + 1
+    place = pd.Series(codes).groupby(codes).cumcount().to_numpy()
+    order, codes = (part[place < max(LEAST_TO_SPLIT, MOST_JUDGED // n_classes)] for part in (order, codes))
+    turn = random.permutation(n_classes)[codes]  # whole classes, one after the other
+    return np.asarray(np.sort(order[np.argsort(turn, kind="stable")[:MOST_JUDGED]]))
 
 
 def map_of(scores: Array, y: Array) -> Doubles:
@@ -173,8 +178,8 @@ def choose_scaling(X: Matrix, y: Array, seed: int) -> tuple[Scaling, dict[str, f
         scaled = Scaling(how).fit(X).transform(X[rows])
         scores = plain_scores(scaled, "inner_product" if how != "length" else "sqeuclidean")
         values[how] = float(np.nanmean(map_of(scores, y[rows])))
-    best = max(values.values())
-    how = next(how for how, value in values.items() if value >= best - TIE)
+    best = max((value for value in values.values() if not np.isnan(value)), default=np.nan)
+    how = next((how for how, value in values.items() if value >= best - TIE), "length")
     return Scaling(how).fit(X), values
 
 
@@ -253,7 +258,8 @@ def choose_for_seen(
 ) -> tuple[str, dict[str, object], dict[str, float]]:
     """Choose a learner for classes that it has learned from, by a fifth of the rows; return all values too.
 
-    The first, which keeps a gallery as it is, is taken unless another is better by `TIE`. ``""`` is no learning.
+    The first, which keeps a gallery as it is, is taken unless another is better by `TIE`; and Euclidean, which learns
+    nothing, where no learner is better than that. ``""`` is no learning.
     """
     rows = judged_rows(y, seed)
     X, y, are_some = X[rows], y[rows], len(rows) < len(y)
@@ -269,6 +275,8 @@ def choose_for_seen(
         values[name] = max(value, values.get(name, 0.0))
     tell("choosing (done)", len(candidates), len(candidates))
     best = max(scored, key=lambda row: row[0])
+    if not best[0] > values[""]:
+        return "Euclidean", {}, values
     _, name, settings = scored[0] if scored[0][0] >= best[0] - TIE else best
     return name, settings, values
 

@@ -273,9 +273,9 @@ def _learned(about: About) -> str:
         source = f"{options.counted(about['n_triplets'], 'triplet')} of {source}"
     held_out = f", {about['n_held_out']:,} held out" if about["n_held_out"] else ""
     if name == "vectors":
-        from lookalike.app.model_file import SCALINGS
+        from lookalike.app.model_file import scaling_text
 
-        how = f"{dimensions}, {SCALINGS[described['settings'].get('scaling', 'length')]}"
+        how = f"{dimensions}, {scaling_text(described['settings'])}"
     elif name == "visterms":
         how = f"visterms of {described['dimensions']:,} words"
     else:
@@ -287,7 +287,7 @@ def _learned(about: About) -> str:
         return f"{learner['name']} {nothing}; {how}"
     steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
     share = about.get("share", 1.0)
-    asked = f", for {about['for']} classes" if "for" in about and not about["n_triplets"] else ""
+    asked = f", for {about['for']} classes" if about.get("for") else ""
     blend = "" if share == 1 else f", {1 - share:.3g} I + {share:.3g} W" if share else ", none of it is taken"
     return f"{learner['name']} learned from {source}{steps}{held_out}{asked}{blend}; {how}"
 
@@ -433,7 +433,14 @@ def evaluate(
                 new = similarity.evaluate_new_classes(rows)
             except LookalikeError as error:
                 why_not = str(error)
-        others = similarity.compare(rows) if compare else None
+        others, why_not_compared = None, ""
+        if compare:
+            try:
+                others = similarity.compare(rows)
+            except LookalikeError as error:  # what was measured is told all the same
+                why_not_compared = str(error)
+    if why_not_compared:
+        warnings.warn(f"nothing was compared: {why_not_compared}", stacklevel=2)
     counts, noun = table.attrs, rows.noun
     if counts["learned_from"]:
         warnings.warn(
@@ -449,7 +456,7 @@ def evaluate(
         options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
         return
     where = f"{noun}s that " + ("it has learned from" if counts["learned_from"] else "it has not learned from")
-    on_new = f"new classes were not measured, as {why_not}" if new is None else f"on new classes it is {helped(new)}"
+    on_new = f"new classes were not measured ({why_not})" if new is None else f"on new classes it is {helped(new)}"
     first = f"what was learned is {helped(table)} on {'triplets' if 'triplets' in counts else where}; {on_new}"
     options.tell([first, "", f"{source}: {_evaluated(table, noun)}"])
     if "triplets" in counts:
@@ -465,7 +472,8 @@ def evaluate(
         options.tell(["", title, *measure_lines(pd.DataFrame(answers["rows"]))])
     if counts.get("questions_repeated"):
         n_asked = options.counted(counts["questions_repeated"], "question")
-        options.tell(["", f"people who answered the same question agree on {counts['people_agree']:.3f} ({n_asked})"])
+        agreement = f"{counts['agreement']:.3f} of pairs of answers to the same question agree with each other"
+        options.tell(["", f"{agreement} ({n_asked} answered more than once)"])
     if new is not None:
         classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], noun)
         title = f"on {classes} classes left out of learning ({evaluated}):"

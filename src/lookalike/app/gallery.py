@@ -89,6 +89,9 @@ def mapped(rows: Matrix, query_map: Arrays) -> Matrix:
         if "probabilities" in query_map:
             powers = np.exp(asked - asked.max(axis=1, keepdims=True))
             asked = np.sqrt(powers / powers.sum(axis=1, keepdims=True))
+        elif "intercept" in query_map:
+            lengths = np.linalg.norm(asked, axis=1, keepdims=True)
+            asked = asked / np.where(lengths > 0, lengths, 1)
     else:
         weights = query_map["weights"]
         asked = rows.multiply(weights).tocsr() if hasattr(rows, "indptr") else rows * weights
@@ -144,8 +147,9 @@ class SavedGallery:
 
     def asked(self, row: int) -> Matrix:
         """Return an image of the gallery as a query: (1, d)."""
-        rows = self.rows[[row]]  # under a distance, both are mapped alike
-        return mapped(rows, self.query_map) if self.metric == "inner_product" else rows
+        rows = self.rows[[row]]  # under a distance, and by a classifier, both are mapped alike
+        maps_queries = self.metric == "inner_product" and "intercept" not in self.query_map
+        return mapped(rows, self.query_map) if maps_queries else rows
 
     def current(self) -> tuple[list[File], Reasons]:
         """Return the images that are as they were described, and why other files are left out."""

@@ -28,6 +28,14 @@ SCALINGS = {
     "standard": "less their mean, divided by standard deviations, at unit length",
 }
 """What vectors may be brought to before learning, and how people read it."""
+
+
+def scaling_text(settings: Mapping[str, object]) -> str:
+    """Say how vectors are scaled, of what a model file says of it."""
+    how = str(settings.get("scaling", "length"))
+    return ("less their mean, " if how == "length" and settings["centred"] else "") + SCALINGS[how]
+
+
 LISTS = ("images", "left_out", "columns", "fitted")
 """What a model file lists at length: its rows, those that were left out, names of dimensions, and what is fitted."""
 

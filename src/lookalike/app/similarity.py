@@ -28,7 +28,7 @@ from lookalike.app.cache import Cache
 from lookalike.app.choice import NEW, SEEN, Choice, choose_learner, too_long, worse_than_none
 from lookalike.app.evaluation import MIXED, Compared, choose_evaluated
 from lookalike.app.learning import HELD_OUT, TRAIN
-from lookalike.app.model_file import SCALINGS, SIMILARITY, read_parts, write_similarity
+from lookalike.app.model_file import SCALINGS, SIMILARITY, read_parts, scaling_text, write_similarity
 from lookalike.app.representations import (
     CachedDescriber,
     Workers,
@@ -52,6 +52,7 @@ from lookalike.learners.model_io import from_state
 from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
 from lookalike.learners.tfidf import TFIDF
+from lookalike.ranking.rankings import Similarity as Comparer
 
 BASELINE, COSINE, OF_VECTORS = "Euclidean", "cosine", "vectors"
 MOST_COMPARED = 2_000
@@ -59,7 +60,7 @@ MOST_COMPARED = 2_000
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 _OF_FIT = ("n_triplets", "n_triplets_held_out", "why_triplets_left_out", "hold_out", "seed", "seconds", "made_by")
-_OF_CHOICE = {"for": SEEN, "share": 1.0, "chosen": [], "n_answers_held_out": 0}  # and what models of 1.1 have of it
+_OF_CHOICE = {"for": "", "share": 1.0, "chosen": [], "n_answers_held_out": 0}  # and what models of 1.1 have of it
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow")
 
 
@@ -88,8 +89,7 @@ class Similarity:
     representation : str, optional
         How images are described: ``"visterms"`` as in the category study (the default), a describer of the fine-grained
         study (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
-        Vectors are ``"vectors"``: their mean is taken from them, if they are dense, and they are divided by the mean
-        length, neither of which changes their order before learning.
+        Vectors are ``"vectors"`` (see `scaling`).
     learner : str, optional
         One of `lookalike.learners` that learns from what is there. By default `lookalike.app.choice.choose_learner`
         chooses by the rows; with `parameters` it is ``"OASIS"``.
@@ -322,8 +322,9 @@ class Similarity:
             scaling = _scaling_of(rows, self.asked_scaling or "length")
             if self.asked_scaling is None and rows.labels is not None and len(choice.usable_classes(rows.labels)) > 1:
                 scaling, values = choice.choose_scaling(rows.X, rows.labels, self.random_state)
+                how = scaling_text(scaling.settings())
                 notes.append(
-                    f"vectors are taken {SCALINGS[scaling.how]}: mAP {values[scaling.how]:.3f} without learning "
+                    f"vectors are taken {how}: mAP {values[scaling.how]:.3f} without learning "
                     f"(as given {values['unit']:.3f} by cosine, {values['length']:.3f} by Euclidean distance)"
                 )
             self.pipeline_ = with_steps(scaling)
@@ -337,15 +338,15 @@ class Similarity:
     def _asked_classes(self, y: Texts | None, notes: list[str]) -> str:
         """Return whether new or seen classes will be asked: as it was said, else by how many there are."""
         if y is None:
-            return SEEN
+            return ""
         n_classes = len(choice.usable_classes(y))
         if n_classes >= choice.FEWEST_CLASSES:
             return self.classes or NEW
         if self.classes != SEEN:
             has = "class has" if n_classes == 1 else "classes have"
             notes.append(
-                f"chosen for the classes that were learned from: {n_classes} {has} two rows or more, and "
-                f"{choice.FEWEST_CLASSES} are needed to hold out two"
+                f"chosen for the classes that were learned from: {n_classes} {has} two rows or more, and to choose for "
+                f"new classes at least {choice.FEWEST_CLASSES} are needed"
             )
         return SEEN
 
@@ -371,17 +372,22 @@ class Similarity:
             chosen = Choice(name, settings, "it was named")
         how: Any = {"seed": self.random_state, "train": self._trained, "tell": self.progress}
         blend = None
-        if y is not None and self.learner is None and can_hold_out(y):
+        judged = np.empty(0, str) if y is None else y[choice.judged_rows(y, self.random_state)]
+        if y is not None and self.learner is None and can_hold_out(judged):
             candidates = choice.candidates_for_seen(chosen, X, y)
             name, found, values = choice.choose_for_seen(candidates, X, y, **how)
             listing = ", ".join(f"{value:.3f} {method or 'without learning'}" for method, value in values.items())
             if asked == SEEN:
-                chosen = Choice(name, found, f"it ranks held-out rows of the classes learned from best (mAP {listing})")
-            elif values[name] > values[""]:
+                reason = f"it ranks held-out rows of the classes learned from best (mAP {listing})"
+                if not values.get(name, 0) > values[""]:
+                    reason = f"no learner ranks held-out rows better than no learning (mAP {listing})"
+                chosen = Choice(name, found, reason)
+            elif values.get(name, 0) > values[""]:
                 notes.append(
                     f"--for seen would take {name}: mAP of held-out rows of the classes learned from: {listing}"
                 )
-        if asked == NEW and y is not None and learner_class(chosen.name).can_blend:
+        enough = len(choice.usable_classes(judged)) >= choice.FEWEST_CLASSES
+        if asked == NEW and y is not None and enough and learner_class(chosen.name).can_blend:
             blend = choice.blend_for_new_classes(chosen.name, chosen.parameters, X, y, **how)
         if blend is None:
             notes.append(str(chosen))
@@ -392,7 +398,9 @@ class Similarity:
                 f"{gain} over no learning"
             )
         else:
-            notes.append(f"no learning: on held-out classes no share of {chosen.name} is surely better than none")
+            notes.append(
+                f"no learning: no share of {chosen.name} ranks held-out classes better than none by its 95% interval"
+            )
         for line in notes:
             self.note(line)
         return chosen, blend
@@ -473,8 +481,10 @@ class Similarity:
         asking, asked_of = self._described(wanted, found)
         results: list[dict[str, Any]] = [{"query": query} for query in wanted.ids.tolist()]
         for name, learned in which.items():
-            learner, rows = self._side(asking, learned, wanted)
-            others = self._side(asked_of, learned, found)[1]
+            (learner, rows), (_, others) = (
+                self._side(raw, True, source) if learned else self._plain(raw, source)
+                for raw, source in ((asking, wanted), (asked_of, found))
+            )
             ranked = evaluation.nearest(learner, (wanted, rows), (found, others), k)
             for result, neighbours in zip(results, ranked, strict=True):
                 result[name] = neighbours
@@ -532,7 +542,7 @@ class Similarity:
             assert found.triplets is not None
             table = evaluation.compare_on_triplets(compared, judged, self.random_state)
             share, n_questions = evaluation.agreement(found.triplets)
-            counts["people_agree"], counts["questions_repeated"] = share, n_questions
+            counts["agreement"], counts["questions_repeated"] = share, n_questions
             if answers.any() and not everything:
                 known = np.unique(found.triplets[answers])
                 places = np.searchsorted(known, found.triplets[answers]).astype(np.int32)
@@ -627,11 +637,12 @@ class Similarity:
         for number, (name, way) in enumerate(ways.items()):
             self.progress(f"learning ({name})", number, len(ways))
             start = time.process_time()
-            values = [choice.mean_map(way(X[known], y[known]), X[asked], y[asked]) for known, asked in parts]
-            records.append((name, *values, (time.process_time() - start) / len(parts)))
-        for name, rows in {BASELINE: raw, COSINE: normalize(raw.astype(np.float64))}.items():
-            plain = Euclidean().fit(rows)
-            records.append((name, *(choice.mean_map(plain, rows[asked], y[asked]) for _, asked in parts), 0.0))
+            fitted = [way(X[known], y[known]) for known, _ in parts]
+            seconds = (time.process_time() - start) / len(parts)
+            values = [_map(model, X[asked], y[asked]) for model, (_, asked) in zip(fitted, parts, strict=True)]
+            records.append((name, *values, seconds))
+        for name, (plain, rows) in list(self._compared(raw, found).items())[1:]:
+            records.append((name, *(_map(plain, rows[asked], y[asked]) for _, asked in parts), 0.0))
         names = [*["method", "seen", "new"][: 1 + len(parts)], "seconds"]
         return pd.DataFrame(records, columns=names).reindex(columns=["method", "seen", "new", "seconds"])
 
@@ -652,7 +663,7 @@ class Similarity:
         learned : {None, "queries", "gallery"}, default=None
             Return rows of an index, or what it is asked with, such that its inner products or distances
             (``learner_.metric_``) have the order of the learned similarity. Without, return them as they are before
-            learning. Where the metric is the inner product, the index holds a user's own vectors as they are. A
+            learning. Where `keeps_gallery`, the index holds a user's own vectors as they are. A
             distance whose matrix is not positive semidefinite is a `LookalikeError`.
         id_column, label_column : str, optional
             As of `read`.
@@ -949,16 +960,29 @@ class Similarity:
             rows = self._steps(rows) if learned or self._of_vectors else rows
         if source.root is not None and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
             raise LookalikeError("the model describes images by NaN or infinity: fit it again")
+        self._check_products(rows, source)
+        return (self.learner_ if learned else Euclidean().fit(rows)), rows
+
+    def _plain(self, raw: Matrix, source: Rows) -> tuple[SimilarityLearner, Matrix]:
+        """Return what compares descriptions without learning, by Euclidean distance: vectors as they are given."""
+        if not self._of_vectors:
+            return self._side(raw, False, source)
+        with np.errstate(over="ignore"):  # infinity is refused below
+            rows = self.scaling.as_given(raw)
+        self._check_products(rows, source)
+        return Euclidean().fit(rows), rows
+
+    def _check_products(self, rows: Matrix, source: Rows) -> None:
+        """Refuse rows whose products cannot be held."""
         if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
             raise LookalikeError(
                 f"{source.source} has values up to {largest:.2g} and what the model learned from a mean length of 1, "
                 "so their products cannot be held: give it vectors of the same kind"
             )
-        return (self.learner_ if learned else Euclidean().fit(rows)), rows
 
     def _compared(self, raw: Matrix, source: Rows, learner: SimilarityLearner | None = None) -> dict[str, Compared]:
         """Return what is compared on descriptions: what was learned, Euclidean distance, and cosine."""
-        (own, rows), plain = (self._side(raw, is_learned, source) for is_learned in (True, False))
+        (own, rows), plain = self._side(raw, True, source), self._plain(raw, source)
         # vectors as they are given, before they are centred
         unit = normalize(raw.astype(np.float64) if self._of_vectors else plain[1])
         name = type(own).__name__
@@ -994,6 +1018,14 @@ class ImageSimilarity(Similarity):
     def images_(self) -> pd.DataFrame:
         """Return what `rows_` has, under the names of images."""
         return self.rows_.rename(columns={"content": "sha256"})
+
+
+def _map(model: Comparer, X: Matrix, y: Texts) -> float:
+    """Return mean average precision of rows that query each other, or say why there is none."""
+    try:
+        return choice.mean_map(model, X, y)
+    except ValueError as error:
+        raise LookalikeError(str(error)) from error
 
 
 def _scaling_of(rows: Rows, how: str = "length") -> Scaling:

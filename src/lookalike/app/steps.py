@@ -16,6 +16,8 @@ from lookalike.core.model_file import Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.clustering import one_thread, principal_components
 from lookalike.learners.base import SimilarityLearner, is_sparse
+from lookalike.learners.centring import means_and_spreads
+from lookalike.learners.span import ROUNDING
 
 MOST_COMPONENTS = 256
 """Principal components that long dense descriptions are brought to before learning: W has their square."""
@@ -62,9 +64,9 @@ class Scaling(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 if self.how != "unit":
                     self.mean_ = X.mean(axis=0, dtype=np.float64)
                 if self.how == "standard":
-                    deviations = X.std(axis=0, dtype=np.float64)
-                    self.deviations_ = np.where(deviations > 0, deviations, 1.0)
-                rows, exponent = _near_one(self._moved(X))
+                    means, deviations = means_and_spreads(X)
+                    self.deviations_ = np.where(deviations > ROUNDING * np.abs(means), deviations, 1.0)
+                rows, exponent = _near_one(self._centred(X))
                 squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
             length = float(np.ldexp(np.sqrt(squares.astype(np.float64)).mean(), exponent))
             if not np.isfinite(X.dtype.type(length)):
@@ -72,17 +74,20 @@ class Scaling(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_, self.scale_ = X.shape[1], length or 1.0
         return self
 
-    def _moved(self, X: Matrix) -> Matrix:
-        """Return vectors less their mean, divided by deviations."""
-        kind = X.dtype
-        X = X - self.mean_.astype(kind) if len(self.mean_) else X
-        return X / self.deviations_.astype(kind) if len(self.deviations_) else X
+    def _centred(self, X: Matrix) -> Matrix:
+        return X - self.mean_.astype(X.dtype) if len(self.mean_) else X
+
+    def as_given(self, X: Matrix) -> Matrix:
+        """Return vectors in the order of distances that they were given in, and in a size that products hold."""
+        return self._centred(X) / X.dtype.type(self.scale_)
 
     def transform(self, X: Matrix) -> Matrix:
         """Return vectors, moved and divided."""
-        moved = self._moved(X)
         if not self.is_unit:
-            return moved / X.dtype.type(self.scale_)
+            return self.as_given(X)
+        moved = self._centred(X)
+        if len(self.deviations_):
+            moved = moved / self.deviations_.astype(X.dtype)
         if is_sparse(moved):
             return normalize(moved)
         lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved, dtype=np.float64))

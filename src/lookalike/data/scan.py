@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
@@ -160,8 +161,10 @@ def refuse_parts(root: Path) -> None:
     """Refuse the folders of a split, such as train and val, for classes where they hold class folders."""
     parts = {folder: match for folder in _folders(root) if (match := _PART.fullmatch(folder.name))}
     with_classes = [part for part in parts if _folders(part) and not _has_image(part)]
-    # classes may be called freight train and steam train: parts are of several kinds
-    if with_classes and len({match[2].casefold() for match in parts.values()}) > 1:
+    # classes may be called freight train and steam train: parts are of several kinds, or hold the same classes
+    kinds = {match[2].casefold() for match in parts.values()}
+    classes = Counter(folder.name for part in with_classes for folder in _folders(part))
+    if with_classes and (len(kinds) > 1 or max(classes.values(), default=0) > 1):
         first = min(with_classes, key=lambda part: "train" not in part.name.casefold())
         names = ", ".join(part.name for part in parts)
         raise LookalikeError(
@@ -235,8 +238,11 @@ def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = 
     found, file = _File(escaped_path(path)), root / path
     if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
         return found.refused(NOT_UTF8)
-    if not file.exists():
-        return found.refused(_BROKEN)
+    try:
+        if not file.exists():
+            return found.refused(_BROKEN)
+    except OSError as error:
+        return found.refused(f"cannot be read: {error.strerror}", "unreadable")
     if file.is_dir():
         return found.refused(_BY_SYSTEM if is_made_by_system(file.name) else "hidden" if is_hidden(path) else _LOOP)
     if not file.is_file():

@@ -30,7 +30,7 @@ def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
     return table
 
 
-def beside_print(
+def with_printed(
     ours: pd.DataFrame, printed: pd.DataFrame, *, on: Sequence[str] = ("setting", "method", "metric")
 ) -> pd.DataFrame:
     """Set our numbers beside the printed ones.

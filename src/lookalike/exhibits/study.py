@@ -339,10 +339,10 @@ class Study(Section):
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the settings of a claim that have what it is about, or else all that have it."""
-        sought = {
+        wanted = {
             (part.metric, method) for part in claim.contrasts for name in part.first for method in self.role(name)
         }
-        rows = (row for row in self.contrasts.rows if (row.metric, row.first) in sought)
+        rows = (row for row in self.contrasts.rows if (row.metric, row.first) in wanted)
         there = list(dict.fromkeys(row.setting for row in rows))
         if not claim.settings:
             return Scope(there)

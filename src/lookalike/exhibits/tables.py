@@ -15,13 +15,13 @@ from lookalike.exhibits.model import Names, Sheet, Table
 from lookalike.exhibits.printed import (
     MISSING,
     STAR,
-    beside_print,
     bracketed,
     minutes_text,
     p_value,
     plus_minus,
     significant,
     times_over,
+    with_printed,
 )
 from lookalike.exhibits.registry import Exhibit, Layout
 from lookalike.exhibits.results import TIMED_OUT, rows_in, select
@@ -82,7 +82,7 @@ def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[st
     rows = rows.assign(value=rows["value"].where(rows["unit"] != "fraction", 100 * rows["value"]))
     numbers = rows.groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
     cells = pd.DataFrame(product(*titles.values()), columns=axes).merge(numbers.reset_index(), on=axes, how="left")
-    cells = beside_print(cells, select(study.printed_results(), **exhibit.where), on=axes)
+    cells = with_printed(cells, select(study.printed_results(), **exhibit.where), on=axes)
     if "metric" not in axes:
         cells["metric"] = next(iter(exhibit.metrics), "")
     else:  # a metric that nobody has, such as one of further runs, has no row

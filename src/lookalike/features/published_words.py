@@ -67,8 +67,17 @@ def find_first_id(files: Iterable[PathLike], n_words: int = N_WORDS) -> int:
 
 def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
     """Return the word file of each image."""
-    found = {file.stem.removeprefix(_PREFIX): file for file in sorted(Path(folder).rglob("*.txt"))}
+    found: dict[str, Path] = {}
+    for file in sorted(Path(folder).rglob("*.txt")):
+        if (other := found.setdefault(file.stem.removeprefix(_PREFIX), file)) != file:
+            raise LookalikeError(f"{other} and {file} are words of the same image: delete one of them")
     stems = {path: PurePosixPath(path).stem.removeprefix(_PREFIX) for path in paths}
+    image_of: dict[str, str] = {}
+    for path, stem in stems.items():
+        if (other_image := image_of.setdefault(stem, path)) != path:
+            raise LookalikeError(
+                f"{other_image} and {path} would share a word file, which is named like its image: leave out one"
+            )
     files = {path: found[stem] for path, stem in stems.items() if stem in found}
     missing = [path for path in stems if path not in files]
     if len(missing) > _MISSING * len(stems):
@@ -83,8 +92,14 @@ def _find_files(folder: PathLike, paths: Iterable[str]) -> dict[str, Path]:
 
 def _read_table(path: Path) -> Doubles:
     """Return the six numbers of each descriptor of a file."""
-    lines = [line for line in path.read_text(encoding="latin-1").splitlines()[_HEADER_LINES:] if line.strip()]
+    text = path.read_text(encoding="latin-1").splitlines()
+    lines = [line for line in text[_HEADER_LINES:] if line.strip()]
     try:
-        return np.loadtxt(lines, ndmin=2, comments=None) if lines else np.empty((0, 6))
+        table = np.loadtxt(lines, ndmin=2, comments=None) if lines else np.empty((0, 6))
+        if len(text) < _HEADER_LINES:
+            raise ValueError("it ends within its header")
+        if table.shape[1] != 6 or not np.isfinite(table).all() or (table[:, 0] % 1).any():
+            raise ValueError("a line is not a whole number and five numbers")
     except ValueError as error:
         raise LookalikeError(f"{path} is damaged ({error}): unpack the archive of words again") from error
+    return np.asarray(table)

@@ -88,8 +88,13 @@ def locate(images: npt.NDArray[np.void], chosen: Integers) -> tuple[Integers, In
 
 def count_by_image(shards: Iterable[tuple[Ints, Longs, Ints]], n_rows: int, n_words: int) -> sp.csr_array:
     """Count each word in each image (row = image_id, int32), from the ids, offsets and words of shards."""
-    rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    rows, columns, seen = [np.empty(0, np.int32)], [np.empty(0, np.int32)], np.zeros(n_rows, bool)
     for ids, offsets, words in shards:
+        if len(ids) and not 0 <= ids.min() <= ids.max() < n_rows:
+            raise LookalikeError("a file of words holds images that are not in the manifest: delete these files")
+        if seen[ids].any() or len(np.unique(ids)) != len(ids):
+            raise LookalikeError("an image is in two files of words, or twice in one: delete these files")
+        seen[ids] = True
         rows.append(np.repeat(ids, np.diff(offsets)))
         columns.append(words)
     return count_words_of_rows(np.concatenate(rows), np.concatenate(columns), (n_rows, n_words))

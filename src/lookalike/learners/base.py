@@ -164,7 +164,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def blended(self, share: float) -> Self:
         """Return a fitted copy whose matrix is (1 - share) I + share W (or M, or the diagonal w).
 
-        On classes that nothing was learned from, a little of W may rank better than W, and than no learning.
+        On classes that nothing was learned from, a little of W may rank better than W, and than no learning. A blend
+        compares and exports; of learners of one weight a feature, learning on goes on from before it.
 
         Parameters
         ----------

@@ -6,6 +6,7 @@ inner product of these: the cosine. So they know the classes that they have lear
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Self
@@ -153,7 +154,9 @@ class LDA(ClassMap):
         try:
             found = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(dense, y)
             self.components_ = np.ascontiguousarray(found.scalings_[:, : len(found.classes_) - 1])
-        except np.linalg.LinAlgError:  # no class varies, so that no direction is better than another
+        except np.linalg.LinAlgError:  # as where no class varies
+            sentence = "LDA finds no directions, as the covariance within classes is singular: rows keep all of theirs"
+            warnings.warn(sentence, stacklevel=3)
             self.components_ = np.eye(dense.shape[1])
         self.intercept_ = -dense.mean(axis=0) @ self.components_
 

@@ -247,7 +247,7 @@ class DualForm(Form):
     """W = I + X'AX: `rows` X and `dual_coef` A of them. W is formed when somebody asks for it."""
 
     gram: Gram | None = None
-    """While it learns: all rows, of which those numbered `used` have a strength."""
+    """While it learns: all rows, of which those numbered `used` have a coefficient."""
     used: Longs
 
     def __init__(self, rows: Matrix, dual_coef: Matrix) -> None:

@@ -15,6 +15,7 @@ from lookalike.app.choice import (
     choose_learner,
     choose_scaling,
     helped,
+    judged_rows,
     too_long,
     weight_of,
     worse_than_none,
@@ -119,11 +120,11 @@ def test_a_fit_says_what_it_chose_and_what_is_worse_than_no_learning():
     scaled, seen, new = notes
     assert scaled.startswith("vectors are taken ")
     assert seen.startswith("--for seen would take ")
-    assert re.match(r"\d+% of MCML in a blend with no learning: mAP of classes|no learning: on held-out classes", new)
+    assert re.match(r"\d+% of MCML in a blend with no learning: mAP of classes|no learning: no share of MCML", new)
     assert type(Similarity(parameters={"n_steps": 50}).fit(rows).learner_).__name__ == "OASIS"
     notes.clear()
     Similarity(learner="RCA", hold_out=0.3, note=notes.append).fit(rows)
-    assert "no share of RCA is surely better than none" in notes[-1]
+    assert "no share of RCA ranks held-out classes better than none" in notes[-1]
     notes.clear()
     Similarity(learner="RCA", classes="seen", hold_out=0.3, note=notes.append).fit(rows)
     assert notes[-1].startswith("RCA ranks rows that it has not learned from worse than no learning does")
@@ -199,8 +200,10 @@ def test_a_classifier_is_chosen_for_seen_classes_only_where_it_is_better():
     assert [name for name, _ in candidates] == ["MCML", "LDA", *3 * ["LogisticRegression"]]
     name, _, values = choose_for_seen(candidates, X, y, 0, trained, silent)
     assert values[name] == max(values.values()) > values[""]
-    alike = [("OASIS", {"n_steps": 0}), ("OASIS", {"n_steps": 1})]
-    assert choose_for_seen(alike, X, y, 0, trained, silent)[1] == {"n_steps": 0}
+    alike = [("LogisticRegression", {"C": C}) for C in (1.0, 1.0001)]
+    assert choose_for_seen(alike, X, y, 0, trained, silent)[:2] == alike[0]
+    # no learner is taken where none is better than no learning
+    assert choose_for_seen([("OASIS", {"n_steps": 0})], X, y, 0, trained, silent)[:2] == ("Euclidean", {})
 
 
 @pytest.mark.parametrize("classes", ["new", "seen", None])
@@ -230,7 +233,7 @@ def test_too_few_classes_to_hold_out_are_said_and_wrong_words_refused():
     X, y = of_classes(3, useful=4, noise=2)
     notes = []
     assert Similarity(note=notes.append).fit(X, y).about()["for"] == "seen"
-    assert "3 classes have two rows or more, and 4 are needed to hold out two" in notes[1]
+    assert "3 classes have two rows or more, and to choose for new classes at least 4 are needed" in notes[1]
     for wrong, message in (({"classes": "old"}, "classes must be 'new' or 'seen'"), ({"scaling": "log"}, "no scaling")):
         with pytest.raises(LookalikeError, match=message):
             Similarity(**wrong).fit(X, y)
@@ -245,3 +248,45 @@ def test_the_first_line_says_by_an_interval_whether_learning_helps(word):
     table = pd.DataFrame({"method": ["OASIS", "cosine"], "measure": "map", "value": [0.5, 0.4]})
     table.attrs["gains"] = [{"measure": "map", "over": "cosine", "value": 0.1, "low": low, "high": high}]
     assert helped(table) == f"{word} no learning (mAP 0.500, 0.400 by cosine)"
+
+
+@pytest.mark.parametrize(("n_classes", "n"), [(1_100, 2), (1_000, 5), (2_100, 4), (3, 1_000)])
+def test_of_many_rows_whole_classes_stand_for_all(n_classes, n):
+    y = np.repeat([f"c{i}" for i in range(n_classes)], n)
+    rows = judged_rows(y, 0)
+    sizes = np.unique(y[rows], return_counts=True)[1]
+    assert len(rows) <= 2_000 < len(y)
+    assert np.median(sizes) == min(n, max(4, 2_000 // n_classes))
+    X = np.random.default_rng(0).normal(size=(len(y), 3)) + 5 * np.random.default_rng(1).normal(
+        size=(n_classes, 3)
+    ).repeat(n, 0)
+    assert type(Similarity(learner="Euclidean").fit(X, y).learner_).__name__ == "Euclidean"
+    if n > 2:
+        assert Similarity(learner="OASIS", parameters={"n_steps": 50}).fit(X, y).about()["share"] <= 1
+
+
+def test_no_learning_is_taken_where_no_learner_is_better_and_a_constant_column_changes_nothing():
+    random = np.random.default_rng(0)
+    y = np.repeat([*"abcdefgh"], 10)
+    notes = []
+    for seed in range(4):  # rows without signal
+        model = Similarity(classes="seen", random_state=seed, note=notes.append).fit(random.normal(size=(80, 5)), y)
+        is_better = "no learner ranks held-out rows better than no learning" not in notes[-1]
+        assert is_better == (type(model.learner_).__name__ != "Euclidean")
+    X = random.normal(size=(80, 5))
+    constant = np.hstack([X, np.full((80, 1), 0.1)])
+    scaled = Scaling("standard").fit(constant).transform(constant)
+    np.testing.assert_allclose(scaled[:, :5], Scaling("standard").fit(X).transform(X), atol=1e-12)
+    assert np.abs(scaled[:, 5]).max() < 1e-12
+
+
+def test_both_baselines_are_of_vectors_as_they_are_given():
+    X, y = of_classes(useful=6, noise=0)
+    X *= np.random.default_rng(1).uniform(0.1, 10, (len(X), 1)).astype(np.float32)
+    model = Similarity(learner="OASIS", scaling="unit", hold_out=0.3, parameters={"n_steps": 50}).fit(X, y)
+    held_out = model.rows_["role"].to_numpy() == "held-out"
+    values = model.evaluate(X, y).query("measure == 'map'").set_index("method")["value"]
+    assert values["Euclidean"] == pytest.approx(Euclidean().fit(X).score(X[held_out], y[held_out]), abs=1e-6)
+    assert values["cosine"] - values["Euclidean"] > 0.1
+    compared = model.compare(X, y).set_index("method")["seen"]
+    assert compared[["Euclidean", "cosine"]].tolist() == pytest.approx(values[["Euclidean", "cosine"]].tolist())

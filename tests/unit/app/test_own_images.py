@@ -144,8 +144,8 @@ def test_images_that_were_learned_from_are_passed_over(here, fitted, result, cal
     # three classes are too few to leave two out
     assert "3 classes have two rows or more, and four are needed" in answer["new_classes"]["skipped"]
     said = call(evaluate, "--all")
-    assert "images that it has learned from; new classes were not measured, as 3 classes have" in said.out
-    assert "new classes were not measured, as --no-new-classes" in call(evaluate, "--no-new-classes").out
+    assert "images that it has learned from; new classes were not measured (3 classes have" in said.out
+    assert "new classes were not measured (--no-new-classes)" in call(evaluate, "--no-new-classes").out
     assert "has learned from 18 of the 24 images" in said.err
     assert "photos: 24 images\nleft out: 1 file" in said.out
     assert "\nmAP  " in said.out

@@ -165,6 +165,7 @@ CLASSES = ("001.cat/a.png", "002.dog/a.png")
 @pytest.fixture
 def wrong(tmp_path):
     wrappers = ("mac/photos", "deep/a b/c", "split/val", "split/train", "hidden/.cats", "tests/train2017")
+    wrappers += ("years/train2017", "years/train2018")
     for name in ("flat/a.png", "tests/test2017/1.png", *(f"{outer}/{name}" for outer in wrappers for name in CLASSES)):
         picture(tmp_path / name)
     notes = {"mac/__MACOSX/photos/._a.png": b"", "deep/read me.txt": b"a", "deep/a b/.DS_Store": b"a"}
@@ -172,10 +173,11 @@ def wrong(tmp_path):
     for name, content in notes.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    for name in ("empty", "texts/cat", "links/cat"):
+    for name in ("empty", "texts/cat", "links/cat", "far/cat"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "texts" / "cat" / "a.txt").write_text("a")
     (tmp_path / "links" / "cat" / "a.png").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "far" / "cat" / "a.png").symlink_to("a" * 300)
     return tmp_path
 
 
@@ -197,6 +199,8 @@ def wrong(tmp_path):
             "tests",
             r"parts of a data set \(test2017, train2017\), not its classes: .* such as \S*/train2017$",
         ),
+        (scan_folder, "years", r"parts of a data set \(train2017, train2018\), not its classes"),
+        (scan_folder, "far", r"cat/a.png: cannot be read: File name too long"),
         (scan_folder, "phone", r"read among its 2 files \(cat/1.heic: 1.heic is a HEIC image, .*: convert it to JPEG"),
         (scan_photographs, "empty", "holds no photograph that can be read: put"),
         (scan_photographs, "phone", r"no photograph that can be read among its 2 files \(cat/1.heic: .* convert it"),

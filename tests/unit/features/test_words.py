@@ -230,6 +230,8 @@ QUERIES = pd.DataFrame([("all_souls_1", 1, 0, 0, 2, 2), ("keble_3", 4, 0, 0, 2, 
             "a word 7, but .* has words 0 to 6",
         ),
         (lambda _, to: wd.count_query_words(write_words(to, {1: []}), QUERIES, N_WORDS), "keble_3 have no words"),
+        (lambda _, to: wd.count_words(2 * write_words(to, {0: []}), 3, N_WORDS), "an image is in two files of words"),
+        (lambda _, to: wd.count_words(write_words(to, {3: []}), 3, N_WORDS), "images that are not in the manifest"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, files, call, sentence):
@@ -280,13 +282,32 @@ def test_words_are_read_from_either_numbering_and_naming(tmp_path, prefix, first
 
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
-    [("12 3.5 one 1 2 3", r" is damaged \(.*\): unpack"), ("101 1 1 1 1 1", " has words outside 0 to 99")],
+    [
+        ("12 3.5 one 1 2 3", r" is damaged \(.*\): unpack"),
+        ("12 3.5 nan 1 2 3", r" is damaged \(.* a whole number and five numbers\): unpack"),
+        ("1.5 3.5 1 1 2 3", r" is damaged \(.* a whole number and five numbers\): unpack"),
+        ("101 1 1 1 1 1", " has words outside 0 to 99"),
+    ],
 )
 def test_a_file_with_a_wrong_line_is_named(tmp_path, wrong, sentence):
     path = write_published(tmp_path, 0, [*rows_of(9, 0), (0, 1, 1)])
     path.write_text(f"{path.read_text()}{wrong}\n")
     with pytest.raises(LookalikeError, match=f"{re.escape(str(path))}{sentence}"):
         read_published_words(tmp_path, manifest(1), 0, 1, n_words=100)
+
+
+def test_word_files_that_name_no_one_image_are_refused(tmp_path):
+    cut = write_published(tmp_path, 0, [])
+    cut.write_text("1.0")
+    with pytest.raises(LookalikeError, match="it ends within its header"):
+        read_published_words(tmp_path, manifest(1), 0, 1)
+    write_published(tmp_path, 0, [(0, 1, 1)], "")
+    with pytest.raises(LookalikeError, match="are words of the same image: delete one"):
+        read_published_words(tmp_path, manifest(1), 0, 1)
+    cut.unlink()
+    twice = pd.concat([manifest(1), manifest(1, "paris").assign(image_id=1)])
+    with pytest.raises(LookalikeError, match="would share a word file"):
+        read_published_words(tmp_path, twice, 0, 1)
 
 
 def test_one_image_of_many_may_have_no_file(tmp_path):

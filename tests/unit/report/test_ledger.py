@@ -12,7 +12,7 @@ PRINTED = [
 RUNS = [{"exhibit": f"{JMLR}/table4", "run": "long;demo", "change": "another ten"}]
 
 
-def test_numbers_are_those_that_a_table_has_beside_print(toys):
+def test_numbers_are_those_that_a_table_has_with_printed(toys):
     numbers = numbers_of(Results(toys)["demo"])
     # MCML has no printed number of the other metric, and one of ours is missing
     assert [(number["what"], number["ours"], number["printed"]) for number in numbers] == [

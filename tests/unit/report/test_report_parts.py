@@ -47,7 +47,7 @@ def test_keys_of_the_code_are_words_and_columns_that_tell_nothing_are_left_out()
     assert [row[0] for row in cells(grid.html)] == ["OASIS", "by chance", "OASIS, printed"]
 
 
-def test_ours_beside_print_has_the_texts_of_the_cells_and_only_columns_that_tell_something(folder):
+def test_ours_with_printed_has_the_texts_of_the_cells_and_only_columns_that_tell_something(folder):
     exhibit = Results(folder).exhibit("demo", JMLR, "fig6")
     # cells and names that look like numbers stay what they are
     exhibit = replace(exhibit, titles={"series": {"10": "ten"}})

@@ -14,7 +14,7 @@ from lookalike.core.files import check_folder
 from lookalike.exhibits.drawing import lettered
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
 from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Tile
-from lookalike.exhibits.printed import beside_print, plus_minus
+from lookalike.exhibits.printed import plus_minus, with_printed
 from lookalike.exhibits.results import rows_in
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
 from lookalike.ranking.rankings import Rankings
@@ -106,7 +106,7 @@ def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
     printed = study.printed_in("text", paper)
     rows = [(paper, metric, OASIS, 100 * study.number(own), math.nan) for metric, own in PRINTED.items()]
     ours = pd.DataFrame(rows, columns=["paper", "metric", "method", "ours", "ours_std"])
-    cells = beside_print(ours[ours["metric"].isin(printed["metric"])], printed, on=("paper", "metric", "method"))
+    cells = with_printed(ours[ours["metric"].isin(printed["metric"])], printed, on=("paper", "metric", "method"))
     for name, form in (("ours", ".1f"), ("printed", "g")):
         cells[f"{name}_cell"] = [plus_minus(value, math.nan, form) for value in cells[name]]
     return cells.assign(unit="percent")

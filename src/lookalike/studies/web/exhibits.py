@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.polynomial import Polynomial
 
 from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
-from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, beside_print, human_time
+from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, human_time, with_printed
 from lookalike.exhibits.results import UNFINISHED, rows_in, select
 from lookalike.exhibits.style import GREY, LOOKS, Look, looks_of
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, SIZES, TRAIN_TIME
@@ -65,7 +65,7 @@ def precision_by_log(study: WebStudy) -> Figure:
     )
     chance_row = pd.DataFrame([{"method": "chance", "k": 1, "precision": chance}])
     frame = pd.concat([frame, chance_row], ignore_index=True)
-    return Figure(frame, (panel,), beside_print(ours, printed), notes, size=(4.3, 2.85))
+    return Figure(frame, (panel,), with_printed(ours, printed), notes, size=(4.3, 2.85))
 
 
 def training_times(study: WebStudy) -> Figure:
@@ -142,7 +142,7 @@ def beside(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
         seconds, origin = next(near[["seconds", "origin"]].itertuples(index=False), (math.nan, ""))
         found.append({"ours": seconds / MINUTE, "ours_cell": human_time(seconds) or MISSING, "origin": origin})
     keys = printed[["setting", "method", "metric", "n_images"]].reset_index(drop=True)
-    cells = beside_print(keys.join(pd.DataFrame(found)).assign(ours_std=math.nan), printed)
+    cells = with_printed(keys.join(pd.DataFrame(found)).assign(ours_std=math.nan), printed)
     return cells.assign(unit="minutes", printed_cell=[f"{minutes:,g} min" for minutes in cells["printed"]])
 
 

@@ -65,7 +65,7 @@ def test_the_lead_over_oasis_is_of_words_features_and_constants():
     assert drawn.panels[0].x.ticks == ((390.0, "400"), (1850.0, "all"))
 
 
-def test_a_row_is_the_mean_and_spread_of_its_draws_beside_print(oxford):
+def test_a_row_is_the_mean_and_spread_of_its_draws_with_printed(oxford):
     row, own = cells(oxford).loc["hertford", "tfidf"], numbers_of(metrics(), subset="hertford")
     assert (row["ours"], row["ours_std"]) == pytest.approx((100 * own["value"].mean(), 100 * own["value"].std(ddof=1)))
     assert (row["printed"], row["printed_cell"], row["n"]) == (31.16, "31.16", 5)
@@ -86,7 +86,7 @@ def test_the_mean_over_landmarks_is_taken_within_each_draw(oxford):
     assert fewer.loc[key, ["ours", "n"]].tolist() == [pytest.approx(by_draw.drop(3).mean()), 4]
 
 
-def test_other_settings_stand_beside_print_and_say_so():
+def test_other_settings_stand_with_printed_and_say_so():
     for changes, note in (
         ({"learning": {"negatives": 100}}, "A metric is learned from 100 negatives, the paper 500."),
         ({"landmarks": list(LANDMARKS[:6])}, "These are other landmarks than the paper's."),

@@ -61,7 +61,7 @@ def times(figure, method, origin):
     return dict(zip(own["n_images"], own["seconds"], strict=True))
 
 
-def test_training_times_stand_beside_print_and_lmnn_is_continued(tmp_path):
+def test_training_times_stand_with_printed_and_lmnn_is_continued(tmp_path):
     figure = drawn(tmp_path, "oasis-jmlr-2010/fig4")
     sizes = {("oasis", "ours"): 5, ("lmnn", "ours"): 5, ("lmnn", "extrapolated"): 20, ("oasis", "printed (NIPS)"): 5}
     sizes |= {("lmnn", "printed (NIPS)"): 2, ("oasis", "printed (JMLR)"): 1, ("oasis", OWN): 1}
