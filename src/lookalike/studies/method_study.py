@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from lookalike.core.settings.model import Absent, left_out, only, plain
 from lookalike.exhibits.study import Study
 
 
-class MethodStudy(Study):
+class MethodStudy(Study, ABC):
     """A study of methods."""
 
     batch: Absent[Batch] = left_out(
@@ -36,9 +37,9 @@ class MethodStudy(Study):
         kept = self.table("manifest").loc[lambda rows: rows["status"] == "ok", "label"]
         return f"{len(kept):,} images of {kept.nunique()} classes"
 
+    @abstractmethod
     def named_methods(self) -> list[str]:
         """Return the methods that exhibits may name."""
-        raise NotImplementedError
 
     def changed(self, method: str, *further: Mapping[str, Method]) -> Method:
         """Return a method with the study's changes to it, and then further ones, by method."""
