@@ -23,11 +23,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from lookalike.core.seeds import integer_seed
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import protocol
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.validation import prepare_training
+from lookalike.studies.web.validation import hold_out_validation, images_of_part
 
 BLOCK = 2_048
 SCORES = 16
@@ -50,8 +51,9 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     simulation.write_shard(0, 1, folder / "visterms")
     images, store = pd.read_parquet(folder / "images.parquet"), VistermStore(folder / "visterms", simulation.words)
     held_out = HeldOutLog(images=min(2_000, arguments.images // 5), queries=500)
-    files = {"rows_folder": folder / "rows", "validation_path": folder / "validation.npz"}
-    rows, validation = prepare_training(log, images, store, held_out, theta=0.0, seed=SEED, **files)
+    seeds = [integer_seed(SEED, "web", name) for name in ("held_out", "validation_queries")]
+    training = images_of_part(images, "train")
+    rows, validation = hold_out_validation(log, training, store, held_out, folder / "rows", seeds=seeds)
     ids, gallery = protocol.test_rows(rows, store, images)
     interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))
     learning = {"aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "block": BLOCK}

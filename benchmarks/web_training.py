@@ -43,8 +43,9 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import large_scale
 from lookalike.studies.web.compact_rows import CompactRows
-from lookalike.studies.web.large_scale import BLOCK, TrainingPlan
+from lookalike.studies.web.large_scale import BLOCK
 from lookalike.studies.web.query_triplets import QueryTripletSampler
+from lookalike.studies.web.settings import LogLearning
 
 AGGRESSIVENESS = 0.1
 CHUNKS = 1_000_000
@@ -64,18 +65,18 @@ class OneMethod:
     """Takes steps in one way on whatever W it is given; its triplets begin at a chunk of its own."""
 
     def __init__(self, rows: CompactRows, source: QueryTripletSampler, number: int, block: int = BLOCK) -> None:
-        self.plan = TrainingPlan(aggressiveness=AGGRESSIVENESS, interval=block, block=block)
+        self._learning = LogLearning(aggressiveness=AGGRESSIVENESS, interval=block, block=block)
         self._rows, self._source = rows, source
         self._chunk = number * CHUNKS
 
     def take(self, W: np.ndarray, n_steps: int) -> Timing:
         """Take at least so many steps on W."""
-        n_blocks = max(1, n_steps // self.plan.block)
+        n_blocks = max(1, n_steps // self._learning.block)
         wall, cpu = time.perf_counter(), time.process_time()
         blocks = range(self._chunk, self._chunk + n_blocks)
-        losses, _ = large_scale.take_blocks(W, self._rows, self._source, self.plan, blocks)
+        losses, _ = large_scale.take_blocks(W, self._rows, self._source, self._learning, blocks)
         self._chunk += n_blocks
-        return Timing(time.perf_counter() - wall, time.process_time() - cpu, losses, n_blocks * self.plan.block)
+        return Timing(time.perf_counter() - wall, time.process_time() - cpu, losses, n_blocks * self._learning.block)
 
 
 class NumPy:

@@ -26,7 +26,8 @@ from lookalike.learners import OASIS
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.web.compact_rows import CompactRows
-from lookalike.studies.web.large_scale import TrainingPlan, train
+from lookalike.studies.web.large_scale import train
+from lookalike.studies.web.settings import LogLearning
 
 N_FLIPS = 200
 RANDOM = np.random.default_rng(0)
@@ -195,12 +196,12 @@ def training(folder):
         compact_rows(folder.with_name("rows"))(),
         SimpleNamespace(chunk=lambda _, n: np.zeros((n, 3), "i4")),
     )
-    plan = TrainingPlan(n_steps=8, interval=8, patience=0, block=8)
+    learning = LogLearning(steps=8, interval=8, patience=0, block=8)
 
     def read():
         if folder.is_dir() and not any(folder.iterdir()):
             raise LookalikeError(f"{folder} starts again")
-        return train(rows, triplets, plan, lambda W: 0.5, checkpoint=folder)
+        return train(rows, triplets, learning, lambda W: 0.5, checkpoint=folder)
 
     read()
     return read

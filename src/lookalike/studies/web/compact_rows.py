@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
+from lookalike.core.arrays import Array, Doubles, Longs, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.kernels import njit
@@ -74,12 +74,21 @@ class CompactRows:
         order = np.argsort(-frequency, kind="stable")
         place, n_entries = np.argsort(order), int(frequency[found].sum())
         indptr, lengths = np.zeros(len(ids) + 1, dtype=np.int64), np.empty(len(ids))
-        rows = indptr, np.empty(n_entries, dtype=word_type(store.n_words)), np.empty(n_entries, dtype=np.uint8)
+        words, data = np.empty(n_entries, dtype=word_type(store.n_words)), np.empty(n_entries, dtype=np.uint8)
         for counts, done in _selected(store, ids):
-            _write_slice(counts.indptr, counts.indices, counts.data, idf, place, done, *rows, lengths)
+            n, row = counts.shape[0], np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+            weights = counts.data * idf[counts.indices]
+            lengths[done : done + n] = np.sqrt(np.bincount(row, weights**2, n))
+            # without words of weight 0
+            kept = sp.csr_array((np.where(weights, counts.data, 0), place[counts.indices], counts.indptr), counts.shape)
+            kept.eliminate_zeros()
+            kept.sort_indices()
+            indptr[done + 1 : done + 1 + n] = indptr[done] + kept.indptr[1:]
+            own = slice(indptr[done], indptr[done + n])
+            words[own], data[own] = kept.indices, kept.data
         weights = {"image_ids": ids.astype(np.int32), "idf": idf, "order": order, "lengths": lengths}
         Path(folder, WEIGHTS).unlink(missing_ok=True)
-        write_arrays(folder, *rows)
+        write_arrays(folder, indptr, words, data)
         write_npz(weights, Path(folder, WEIGHTS), compressed=False)
         return cls(folder)
 
@@ -124,37 +133,8 @@ def _selected(store: VistermStore, ids: Longs) -> Iterator[tuple[Matrix, int]]:
 
 
 @njit(cache=True, nogil=True)
-def _write_slice(
-    indptr: Longs,
-    indices: Ints,
-    data: NDArray[np.uint8],
-    idf: Doubles,
-    place: Longs,
-    done: int,
-    out_indptr: Longs,
-    out_words: Array,
-    out_counts: NDArray[np.uint8],
-    out_lengths: Doubles,
-) -> None:
-    """Write rows from number `done` on without words of weight 0, sorted by insertion, as a row is short."""
-    for row in range(indptr.shape[0] - 1):
-        first = end = out_indptr[done + row]
-        squared = 0.0
-        for k in range(indptr[row], indptr[row + 1]):
-            weight, word, hole = data[k] * idf[indices[k]], place[indices[k]], end
-            if weight == 0.0:
-                continue
-            squared += weight * weight
-            while hole > first and out_words[hole - 1] > word:
-                out_words[hole], out_counts[hole] = out_words[hole - 1], out_counts[hole - 1]
-                hole -= 1
-            out_words[hole], out_counts[hole] = word, data[k]
-            end += 1
-        out_indptr[done + row + 1], out_lengths[done + row] = end, np.sqrt(squared)
-
-
-@njit(cache=True, nogil=True)
 def _weigh(rows: Longs, stored: Stored, taken: Rows) -> None:
+    """Write the weighted rows of some numbers."""
     for i in range(rows.shape[0]):
         row, place, total = rows[i], taken.indptr[i], 0.0
         for k in range(stored.indptr[row], stored.indptr[row + 1]):

@@ -18,43 +18,19 @@ import numpy as np
 from lookalike.core.arrays import Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
+from lookalike.core.settings.model import plain
 from lookalike.learners.base import refuse_large_matrix
 from lookalike.learners.kernels import GROUP_COLUMNS, PLAIN, OrderedRows, group_steps, take_steps
 from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.query_triplets import QueryTripletSampler
+from lookalike.studies.web.settings import LogLearning
 
 BLOCK = 2_048
 """Triplets whose rows are fetched together."""
-STOPPING = ("n_steps", "patience", "tolerance")
-"""What may change between two starts of one run."""
-
-
 SEGMENT = 64
 """Blocks between two looks at the clock."""
-
-
-@dataclass(frozen=True)
-class TrainingPlan:
-    """What decides the result of a run, but for the rows, the triplets and `STOPPING`."""
-
-    aggressiveness: float = 0.1  # C of JMLR eq. 9
-    n_steps: int = 160_000_000  # at most; rounded up to whole intervals; a run past a smaller limit ends where it is
-    interval: int = 1_048_576  # steps between two scores on held-out images, a multiple of `block`
-    patience: int = 10  # scores in a row that may fail to beat the best by `tolerance`; 0 never stops early
-    tolerance: float = 0.0  # by how much mean average precision must grow to count
-    block: int = BLOCK  # triplets of a block
-    seed: int = 0  # as `scored`, only part of what a checkpoint belongs to
-    scored: int = 0  # a number that tells the held-out images from others
-
-    def __post_init__(self) -> None:
-        if not self.aggressiveness > 0:
-            raise ValueError(f"aggressiveness must be larger than 0, not {self.aggressiveness!r}")
-        if self.block < 1 or self.interval < 1 or self.interval % self.block:
-            raise ValueError(f"interval must be a multiple of block, {self.block}, not {self.interval}")
-        if self.n_steps < 1:
-            raise ValueError(f"n_steps must be at least 1, not {self.n_steps}")
-        if self.patience < 0 or self.tolerance < 0:
-            raise ValueError("patience and tolerance must not be negative")
+STOPPING = {"steps", "patience", "tolerance"}
+"""Settings that may change between two starts of one run."""
 
 
 @dataclass
@@ -85,9 +61,10 @@ class TrainingRun(TrainingState):
 def train(
     rows: CompactRows,
     source: QueryTripletSampler,
-    plan: TrainingPlan,
+    learning: LogLearning,
     score: Callable[[Floats], float],
     *,
+    scored: int = 0,
     checkpoint: PathLike | None = None,
     checkpoint_seconds: float = 300.0,
     report: Callable[[str], None] | None = None,
@@ -95,13 +72,14 @@ def train(
 ) -> TrainingRun:
     """Learn W from triplets, block b being chunk b of `source`, until its score on held-out images no longer grows.
 
-    `score` gets W with its features in the order of `rows`. `checkpoint` is a folder that the run keeps itself in every
-    so many seconds, with room for W four times: started again with the same plan, it goes on from there; what another
-    plan, other rows or other triplets left is replaced. The caller removes the folder once it has the result. `report`
-    gets lines about progress.
+    Steps are rounded up to whole intervals. `score` gets W with its features in the order of `rows`, and `scored` is a
+    number that tells its images from others. `checkpoint` is a folder that the run keeps itself in every so many
+    seconds, with room for W four times: started again with the same settings but for `STOPPING`, it goes on from there,
+    and ends where it is if that is past a smaller limit; what other settings, rows or triplets left is replaced. The
+    caller removes the folder once it has the result. `report` gets lines about progress.
     """
     tell = report or (lambda line: None)
-    keeper = _Checkpoint(checkpoint, plan, rows, source) if checkpoint is not None else None
+    keeper = _Checkpoint(checkpoint, learning, rows, source, scored) if checkpoint is not None else None
     kept = keeper.load() if keeper is not None else None
     if kept is None:
         refuse_large_matrix(rows.n_features, "float32", "OASIS")
@@ -112,18 +90,19 @@ def train(
         state.resumed += 1
         tell(f"goes on from step {state.n_steps:,}, where a checkpoint of an earlier start stands")
     last_checkpoint = last_report = time.monotonic()
-    end = -(-plan.n_steps // plan.interval) * plan.interval
+    interval, block = learning.interval, learning.block
+    end = -(-learning.steps // interval) * interval
     while True:
-        is_due = state.n_steps % plan.interval == 0 and (not state.curve or state.curve[-1]["step"] < state.n_steps)
+        is_due = state.n_steps % interval == 0 and (not state.curve or state.curve[-1]["step"] < state.n_steps)
         if is_due and _score(state, W, score, tell):
             best[:] = W
         # also where a finished run is started again, maybe with another limit
-        if _saturated(state, plan) or state.n_steps >= end:
+        if _saturated(state, learning) or state.n_steps >= end:
             break
-        point = min((state.n_steps // plan.interval + 1) * plan.interval, state.n_steps + SEGMENT * plan.block)
+        point = min((state.n_steps // interval + 1) * interval, state.n_steps + SEGMENT * block)
         wall, cpu = time.perf_counter(), time.process_time()
-        blocks = range(state.n_steps // plan.block, point // plan.block)
-        losses, updates = take_blocks(W, rows, source, plan, blocks)
+        blocks = range(state.n_steps // block, point // block)
+        losses, updates = take_blocks(W, rows, source, learning, blocks)
         state.seconds += (seconds := time.perf_counter() - wall)
         state.cpu_seconds += time.process_time() - cpu
         now = time.monotonic()
@@ -134,7 +113,7 @@ def train(
         if keeper is not None and now - last_checkpoint >= checkpoint_seconds:
             keeper.save(state, W, best)
             last_checkpoint = time.monotonic()
-    stopped = "saturated" if _saturated(state, plan) else "limit"
+    stopped = "saturated" if _saturated(state, learning) else "limit"
     if keeper is not None:
         keeper.save(state, W, best)  # a caller that is killed before it has written the result starts from here
     return TrainingRun(**vars(state), W=rows.restored(best), stopped=stopped)
@@ -160,12 +139,12 @@ def _score(state: TrainingState, W: Floats, score: Callable[[Floats], float], te
     return value > highest
 
 
-def _saturated(state: TrainingState, plan: TrainingPlan) -> bool:
+def _saturated(state: TrainingState, learning: LogLearning) -> bool:
     """Tell whether none of the last `patience` scores beat the best before them by more than the tolerance."""
     scores = [row["map"] for row in state.curve]
-    if not plan.patience or len(scores) <= plan.patience:
+    if not learning.patience or len(scores) <= learning.patience:
         return False
-    return max(scores[-plan.patience :]) <= max(scores[: -plan.patience]) + plan.tolerance
+    return max(scores[-learning.patience :]) <= max(scores[: -learning.patience]) + learning.tolerance
 
 
 def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> str:
@@ -178,21 +157,21 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: Floats, rows: CompactRows, source: QueryTripletSampler, plan: TrainingPlan, blocks: range
+    W: Floats, rows: CompactRows, source: QueryTripletSampler, learning: LogLearning, blocks: range
 ) -> tuple[int, int]:
     """Take the steps of some blocks; return (losses, updates)."""
-    losses = updates = 0
+    losses, updates, C = 0, 0, float(learning.aggressiveness)
     for block in blocks:
-        drawn = source.chunk(block, plan.block)
+        drawn = source.chunk(block, learning.block)
         chosen = rows.take(drawn.ravel(), np.dtype(np.float32))
         triplets = np.arange(drawn.size, dtype=np.int32).reshape(drawn.shape)
         # neighbours that share a query image share its row, and are taken together where these are enough
         is_first = np.diff(drawn[:, 0], prepend=-1) != 0
         triplets[:, 0] = np.maximum.accumulate(triplets[:, 0] * is_first)
         if len(triplets) >= np.count_nonzero(is_first) * max(2, len(W) / GROUP_COLUMNS):
-            new_losses, new_updates = group_steps(W, chosen, triplets, plan.aggressiveness)
+            new_losses, new_updates = group_steps(W, chosen, triplets, C)
         else:
-            new_losses, new_updates = take_steps(W, chosen, triplets, plan.aggressiveness, PLAIN)
+            new_losses, new_updates = take_steps(W, chosen, triplets, C, PLAIN)
         losses, updates = losses + new_losses, updates + new_updates
     return losses, updates
 
@@ -200,19 +179,22 @@ def take_blocks(
 class _Checkpoint:
     """One file that is replaced as a whole: W, the best W so far, and how far the run has got."""
 
-    def __init__(self, folder: PathLike, plan: TrainingPlan, rows: CompactRows, source: QueryTripletSampler) -> None:
+    def __init__(
+        self, folder: PathLike, learning: LogLearning, rows: CompactRows, source: QueryTripletSampler, scored: int
+    ) -> None:
         self._path = Path(folder) / "checkpoint.npz"
         # the rows by their document frequencies, which another set of images has not; the triplets by the first of them
         self._origin = {
-            **{name: value for name, value in vars(plan).items() if name not in STOPPING},
+            **plain(learning, exclude=STOPPING),
+            "scored": scored,
             "n_rows": len(rows),
             "n_features": rows.n_features,
             "idf": zlib.crc32(np.ascontiguousarray(rows.idf).tobytes()),
-            "triplets": zlib.crc32(np.ascontiguousarray(source.chunk(0, plan.block)).tobytes()),
+            "triplets": zlib.crc32(np.ascontiguousarray(source.chunk(0, learning.block)).tobytes()),
         }
 
     def load(self) -> tuple[TrainingState, Floats, Floats] | None:
-        """Return the state, W and the best W of an earlier start, or nothing where there is none of this plan."""
+        """Return the state, W and the best W of an earlier start, or nothing where there is none like it."""
         if not self._path.is_file():
             return None
         with reading_npz(self._path, "remove this checkpoint to start again") as kept:

@@ -23,7 +23,7 @@ from lookalike.learners.oasis import OASIS
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.ranking.exact_search import top_k
 from lookalike.studies.web.compact_rows import CompactRows
-from lookalike.studies.web.large_scale import TrainingPlan, TrainingRun, train
+from lookalike.studies.web.large_scale import TrainingRun, train
 from lookalike.studies.web.large_scale import warm_up as warm_up_training
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.query_triplets import warm_up as warm_up_triplets
@@ -33,8 +33,6 @@ from lookalike.studies.web.validation import Validation, images_of_part
 
 SAMPLER_SETTINGS = {"theta", "relevance", "share", "triplets_per_query"}
 """Settings that decide which triplets are drawn."""
-STEP_SETTINGS = {"aggressiveness", "interval", "patience", "tolerance", "block"}
-"""Settings that decide steps, besides how many there are."""
 CHECKPOINT = "checkpoint"
 """Folder of a ranker's checkpoint, beside its files."""
 
@@ -56,15 +54,23 @@ def train_ranker(
     warm_up_triplets()
     number = int(ranker)
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
-    of_triplets, of_steps = (plain(learning, include=names) for names in (SAMPLER_SETTINGS, STEP_SETTINGS))
     try:
-        source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **of_triplets)
+        source = QueryTripletSampler(
+            log.of_images(rows.image_ids), triplet_seed, **plain(learning, include=SAMPLER_SETTINGS)
+        )
     except ValueError as error:
         raise LookalikeError(f"no triplets can be drawn from this log: {error}") from error
     report(f"{len(rows):,} images to learn from, {source.n_without_positive_:,} of them without a relevant other one")
-    plan = TrainingPlan(n_steps=learning.steps, seed=triplet_seed, scored=validation.fingerprint(), **of_steps)
-    score = validation.score
-    run = train(rows, source, plan, score, checkpoint=checkpoint, checkpoint_seconds=checkpoint_seconds, report=report)
+    run = train(
+        rows,
+        source,
+        learning,
+        validation.score,
+        scored=validation.fingerprint(),
+        checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
+        report=report,
+    )
     fit = {
         "learner": "OASIS",
         "method": "oasis",

@@ -18,11 +18,10 @@ from lookalike.learners import lmnn
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 from lookalike.studies.web import large_scale
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.results import Row, timed_run
-from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, OasisTimes
-from lookalike.studies.web.validation import Validation, hold_out
+from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, LogLearning, OasisTimes
+from lookalike.studies.web.validation import hold_out_validation
 
 INTERVALS = 64, 1_048_576
 """Least and most steps between two scores, powers of two."""
@@ -78,22 +77,19 @@ def _learn(
     simulation.write_shard(0, 1, scratch / "visterms")
     store = VistermStore(scratch / "visterms", simulation.words)
     ids = np.arange(simulation.n_images)
-    images_held_out = hold_out(log, ids, held_out.images, seed_sequence(seed, *names, "hold out"))
-    learned = np.setdiff1d(ids, images_held_out)
-    rows = CompactRows.build(store, learned, scratch / "rows")
-    sampler = QueryTripletSampler(log.of_images(learned), integer_seed(seed, *names, "triplets"))
-    stream = seed_sequence(seed, *names, "queries")
-    validation = Validation.make(rows, store, log, images_held_out, held_out.queries, stream)
+    seeds = seed_sequence(seed, *names, "hold out"), seed_sequence(seed, *names, "queries")
+    rows, validation = hold_out_validation(log, ids, store, held_out, scratch / "rows", seeds=seeds)
+    sampler = QueryTripletSampler(log.of_images(rows.image_ids), integer_seed(seed, *names, "triplets"))
     interval = score_interval(simulation.n_images)
-    plan = large_scale.TrainingPlan(
-        aggressiveness=float(timing.aggressiveness),
-        n_steps=max(interval, round(timing.steps_per_image * simulation.n_images)),
+    learning = LogLearning(
+        aggressiveness=timing.aggressiveness,
+        steps=max(interval, round(timing.steps_per_image * simulation.n_images)),
         interval=interval,
         patience=timing.patience,
-        tolerance=float(timing.tolerance),
+        tolerance=timing.tolerance,
         block=min(large_scale.BLOCK, interval),
     )
-    return large_scale.train(rows, sampler, plan, validation.score, report=report)
+    return large_scale.train(rows, sampler, learning, validation.score, report=report)
 
 
 def mnist_like(n: int, seed: int) -> tuple[Floats, npt.NDArray[np.int64]]:

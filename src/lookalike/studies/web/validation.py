@@ -6,6 +6,7 @@ Relevant images share a query, so those held out one by one would hardly have an
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +17,6 @@ import scipy.sparse as sp
 from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
-from lookalike.core.seeds import integer_seed
 from lookalike.ranking.exact_search import average_precision
 from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.settings import HeldOutLog
@@ -132,22 +132,20 @@ def images_of_part(images: pd.DataFrame, part: str) -> npt.NDArray[np.int32]:
     return np.sort(images.loc[images["part"] == part, "image_id"].to_numpy(np.int32))
 
 
-def prepare_training(
+def hold_out_validation(
     log: QueryLog,
-    images: pd.DataFrame,
+    training: npt.ArrayLike,
     store: VistermStore,
     held_out: HeldOutLog,
-    *,
-    theta: float,
-    seed: int,
     rows_folder: PathLike,
-    validation_path: PathLike,
+    *,
+    theta: float = 0.0,
+    seeds: Sequence[Seed],
 ) -> tuple[CompactRows, Validation]:
-    """Hold out training images, and write rows of the others; `theta` cuts the relevance that scores held-out ones."""
-    training = images_of_part(images, "train")
-    images_held_out = hold_out(log, training, held_out.images, integer_seed(seed, "web", "held_out"))
-    rows = CompactRows.build(store, np.setdiff1d(training, images_held_out), rows_folder)
-    queries = integer_seed(seed, "web", "validation_queries")
-    validation = Validation.make(rows, store, log, images_held_out, held_out.queries, queries, theta=theta)
-    validation.save(validation_path)
-    return rows, validation
+    """Hold out training images and write rows of the others; one of `seeds` draws these, one those that query.
+
+    `theta` cuts the relevance that scores held-out ones.
+    """
+    images = hold_out(log, training, held_out.images, seeds[0])
+    rows = CompactRows.build(store, np.setdiff1d(training, images), rows_folder)
+    return rows, Validation.make(rows, store, log, images, held_out.queries, seeds[1], theta=theta)

@@ -1,7 +1,6 @@
 """Training at scale: the W of the plain learner, early stopping, and runs that are killed and go on."""
 
 import math
-from dataclasses import replace
 from unittest.mock import DEFAULT, Mock
 
 import numpy as np
@@ -14,12 +13,17 @@ from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
 from lookalike.studies.web import large_scale
 from lookalike.studies.web.compact_rows import CompactRows
-from lookalike.studies.web.large_scale import TrainingPlan, train
+from lookalike.studies.web.large_scale import train
+from lookalike.studies.web.settings import LogLearning
 
 N_IMAGES = 60
 BLOCK = 8
 INTERVAL = 4 * BLOCK
-PLAN = TrainingPlan(n_steps=6 * INTERVAL, interval=INTERVAL, patience=0, block=BLOCK)
+LEARNING = LogLearning(steps=6 * INTERVAL, interval=INTERVAL, patience=0, block=BLOCK)
+
+
+def changed(**changes):
+    return LEARNING.model_copy(update=changes)
 
 
 class Source:
@@ -87,8 +91,8 @@ def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, per_quer
     counts = VistermStore(tmp_path / "store", 30).rows(np.arange(N_IMAGES))
     score = Script([0.0, 0.1, 0.2, 0.5, 0.4, 0.5])
     source = Source(per_query=per_query)
-    run = train(rows, source, replace(PLAN, n_steps=5 * INTERVAL - 1), score)  # rounded up
-    seen, model = {}, OASIS(PLAN.aggressiveness, dtype="float32")
+    run = train(rows, source, changed(steps=5 * INTERVAL - 1), score)  # rounded up
+    seen, model = {}, OASIS(LEARNING.aggressiveness, dtype="float32")
     for b in range(5 * INTERVAL // BLOCK):
         model.partial_fit_triplets(rows.weighted(counts), source.chunk(b, BLOCK))
         seen[model.n_steps_] = model.W_
@@ -116,21 +120,21 @@ def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, per_quer
     ],
 )
 def test_it_stops_when_the_score_has_saturated(rows, tmp_path, scores, patience, tolerance, expected):
-    plan = replace(PLAN, patience=patience, tolerance=tolerance)
+    learning = changed(patience=patience, tolerance=tolerance)
     score = Script(scores)
-    run = train(rows, Source(), plan, score, checkpoint=tmp_path / "checkpoint")
+    run = train(rows, Source(), learning, score, checkpoint=tmp_path / "checkpoint")
     assert (len(run.curve), run.best_step // INTERVAL, run.stopped) == expected
     assert [row["map"] for row in run.curve] == scores[: len(run.curve)]
     np.testing.assert_array_equal(run.W, rows.restored(score.seen[expected[1]]))
     # started again, it has nothing left to do
-    again = train(rows, Source(), plan, refuse, checkpoint=tmp_path / "checkpoint")
+    again = train(rows, Source(), learning, refuse, checkpoint=tmp_path / "checkpoint")
     assert result(again) == result(run)
     assert (run.resumed, again.resumed, again.seconds) == (0, 1, run.seconds)
 
 
 def test_scores_that_are_no_numbers_overflow_are_told(rows, monkeypatch):
     with pytest.raises(LookalikeError, match=r"the score of W at step 32 is nan: hold out images"):
-        train(rows, Source(), PLAN, Script([0.1, math.nan]))
+        train(rows, Source(), LEARNING, Script([0.1, math.nan]))
 
     def take(W, *arguments):
         W[2, 1] = np.inf
@@ -138,7 +142,7 @@ def test_scores_that_are_no_numbers_overflow_are_told(rows, monkeypatch):
 
     monkeypatch.setattr(large_scale, "take_blocks", take)
     with pytest.raises(LookalikeError, match="overflowed before step 32: make aggressiveness smaller"):
-        train(rows, Source(), PLAN, lambda W: 0.5)
+        train(rows, Source(), LEARNING, lambda W: 0.5)
 
 
 def refuse(*arguments):
@@ -154,7 +158,7 @@ def start_and_kill(rows, checkpoint, where="score", moment=5):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale.np, "savez", calls["writing"])
         with pytest.raises(Killed):
-            train(rows, source, PLAN, calls["score"], checkpoint=checkpoint, **options)
+            train(rows, source, LEARNING, calls["score"], checkpoint=checkpoint, **options)
 
 
 @pytest.mark.parametrize(("moment", "stands"), [(1, False), (2, None), (5, True), (6, True)])
@@ -162,12 +166,12 @@ def start_and_kill(rows, checkpoint, where="score", moment=5):
 def test_a_run_that_is_killed_goes_on_to_the_same_bits(rows, tmp_path, where, moment, stands):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale, "SEGMENT", 3)
-        expected = result(train(rows, Source(), PLAN, wavy))
+        expected = result(train(rows, Source(), LEARNING, wavy))
     checkpoint = tmp_path / "checkpoint"
     start_and_kill(rows, checkpoint, where, moment)
     is_there = (checkpoint / "checkpoint.npz").is_file()
     assert stands is None or is_there == stands
-    run = train(rows, Source(), PLAN, wavy, checkpoint=checkpoint, checkpoint_seconds=0)
+    run = train(rows, Source(), LEARNING, wavy, checkpoint=checkpoint, checkpoint_seconds=0)
     assert result(run) == expected
     assert run.resumed == is_there
     assert [path.name for path in checkpoint.iterdir()] == ["checkpoint.npz"]
@@ -175,26 +179,25 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bits(rows, tmp_path, where, mo
 
 def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
     checkpoint = tmp_path / "checkpoint"
-    train(rows, Source(), replace(PLAN, n_steps=2 * INTERVAL), wavy, checkpoint=checkpoint)
-    run = train(rows, Source(), PLAN, wavy, checkpoint=checkpoint)
-    assert result(run) == result(train(rows, Source(), PLAN, wavy))
+    train(rows, Source(), changed(steps=2 * INTERVAL), wavy, checkpoint=checkpoint)
+    run = train(rows, Source(), LEARNING, wavy, checkpoint=checkpoint)
+    assert result(run) == result(train(rows, Source(), LEARNING, wavy))
     # a run that is already past a smaller limit ends where it is
     start_and_kill(rows, tmp_path / "past", "report", 12)
-    short = train(rows, Source(), replace(PLAN, n_steps=INTERVAL), wavy, checkpoint=tmp_path / "past")
-    assert INTERVAL < short.n_steps < PLAN.n_steps
+    short = train(rows, Source(), changed(steps=INTERVAL), wavy, checkpoint=tmp_path / "past")
+    assert INTERVAL < short.n_steps < LEARNING.steps
     assert (short.stopped, short.resumed) == ("limit", 1)
 
 
-@pytest.mark.parametrize(
-    "other", [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, {"seed": 1}, "triplets", "rows"]
-)
+@pytest.mark.parametrize("other", [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, "scored", "triplets", "rows"])
 def test_the_checkpoint_of_something_else_is_replaced(rows, tmp_path, other):
     checkpoint = tmp_path / "checkpoint"
-    train(rows, Source(), PLAN, wavy, checkpoint=checkpoint)
-    plan = replace(PLAN, **other) if isinstance(other, dict) else PLAN
+    train(rows, Source(), LEARNING, wavy, checkpoint=checkpoint)
+    learning = changed(**other) if isinstance(other, dict) else LEARNING
     source = Source(5) if other == "triplets" else Source()
     rows = random_rows(tmp_path / "others", seed=3) if other == "rows" else rows
-    run = train(rows, source, plan, wavy, checkpoint=checkpoint)
+    keeping = {"checkpoint": checkpoint, "scored": int(other == "scored")}
+    run = train(rows, source, learning, wavy, **keeping)
     assert run.resumed == 0
-    assert result(run) == result(train(rows, source, plan, wavy))
-    assert train(rows, Source(source.seed), plan, refuse, checkpoint=checkpoint).resumed == 1
+    assert result(run) == result(train(rows, source, learning, wavy))
+    assert train(rows, Source(source.seed), learning, refuse, **keeping).resumed == 1

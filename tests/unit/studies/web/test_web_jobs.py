@@ -16,7 +16,7 @@ from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.validation import Validation, hold_out, prepare_training
+from lookalike.studies.web.validation import Validation, hold_out, hold_out_validation, images_of_part
 
 LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0, block=256)
 
@@ -39,8 +39,9 @@ def data(tmp_path_factory):
     simulation.query_log().save(folder / "log.npz")
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "shard-000")
-    files = {"rows_folder": folder / "training", "validation_path": folder / "validation.npz"}
-    prepare_training(*opened(folder), HeldOutLog(images=100, queries=50), theta=0.0, seed=1, **files)
+    log, images, store = opened(folder)
+    given = log, images_of_part(images, "train"), store, HeldOutLog(images=100, queries=50), folder / "training"
+    hold_out_validation(*given, seeds=(1, 2))[1].save(folder / "validation.npz")
     return folder
 
 
@@ -70,7 +71,7 @@ def rankers(data):
 
 def test_no_test_image_and_no_held_out_image_is_learned_from(data):
     learned = set(CompactRows(data / "training").image_ids)
-    training = set(protocol.images_of_part(opened(data)[1], "train"))
+    training = set(images_of_part(opened(data)[1], "train"))
     assert learned < training
     n_held_out = len(training) - len(learned)
     assert 50 <= n_held_out == Validation.load(data / "validation.npz").rows.shape[0] <= len(training) / 3
@@ -81,7 +82,7 @@ def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, ran
     assert np.array_equal(first.W, trained(data, "0")[0].W)
     assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
     assert not np.array_equal(first.W, second.W)
-    assert fit["n_train"] + fit["n_validation"] == len(protocol.images_of_part(opened(data)[1], "train"))
+    assert fit["n_train"] + fit["n_validation"] == len(images_of_part(opened(data)[1], "train"))
 
 
 def test_test_images_query_the_others_and_never_find_themselves(data):

@@ -64,7 +64,7 @@ def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp
         timed(tmp_path, seed, steps_per_image=4)
     curves = [[point["map"] for point in run.curve] for run in runs[-5::2]]
     assert curves[0] == curves[1] != curves[2]
-    with pytest.raises(ValueError, match="aggressiveness must be larger than 0"):
+    with pytest.raises(ValueError, match="greater than 0"):
         timed(tmp_path, aggressiveness=0)
     assert list(tmp_path.iterdir()) == [], "nothing is left behind"
 
