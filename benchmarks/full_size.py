@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.core.files import replacing
-from lookalike.core.job_record import SUFFIX
+from lookalike.core.job_log import SUFFIX
 from lookalike.report.costs import ALL_PARTITIONS, ONE_PARTITION, PARTITIONS, full_run, full_seconds
 
 CORES = (2, 16)

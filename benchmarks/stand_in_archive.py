@@ -34,7 +34,7 @@ from PIL import Image
 
 from lookalike.core.arrays import Bytes
 from lookalike.core.files import replacing
-from lookalike.core.job_record import write_record
+from lookalike.core.job_log import write_record
 from lookalike.core.progress import counted, progress_lines
 from lookalike.core.seeds import generator
 from lookalike.data.archives import Archive, fetch_archive, unpack_archive

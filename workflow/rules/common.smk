@@ -49,8 +49,8 @@ sys.executable = shlex.quote(sys.executable)
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_writable
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
-from lookalike.core.job_record import SUFFIX
 from lookalike.core.instructions import hold_instructions, processor_flags
+from lookalike.core.job_log import SUFFIX
 from lookalike.core.settings.data_sets import EMBEDDING_KINDS, MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, VISTERM_KINDS
 from lookalike.core.settings.model import plain
 from lookalike.data.archives import load_archives

@@ -1,7 +1,6 @@
 """What a run of the workflow shows: on a terminal a bar and what is running, elsewhere a line for each finished stage.
 
-`show_run` puts a handler in the place of the one that prints all of Snakemake's log records; the log below
-``.snakemake/log`` still has everything, and so has the terminal with ``--verbose``.
+`show_run` takes the place of what prints Snakemake's log records; the log below ``.snakemake/log`` has all of them.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -33,23 +32,16 @@ WIDTH = 158  # columns of a line where there is no terminal to ask
 LAST_LINES, LAST_BYTES = 10, 20_000  # of a failed job's log; the bytes are read to find the lines
 SECONDS = 30.0  # between two lines within a long stage, where there is no terminal
 FROM_CLUSTER = "For further error details see the cluster/cloud log"  # ends what is said of a job that a scheduler ran
-_ACCOUNT = ("No SLURM account given", "No account was given", "Unable to guess SLURM account")
-CHATTER = ("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because", *_ACCOUNT)
-"""How Snakemake's messages begin that say nothing about this run; a cluster takes the user's default account."""
+CHATTER = (
+    *("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because"),
+    *("No SLURM account given", "No account was given", "Unable to guess SLURM account"),  # the default one is taken
+)
+"""How Snakemake's messages begin that say nothing about this run."""
 Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
 """Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
 _SCHEDULER = re.compile(r"(slurmstepd|srun)\S*: error: ")
 """How SLURM's own lines begin in its log of a job, most of which is of the Snakemakes that it started."""
-
-
-class Job(NamedTuple):
-    """A job that is running, and when it began."""
-
-    rule: str
-    name: str
-    log: str
-    started: float
 
 
 class RunDisplay(logging.Handler):
@@ -62,8 +54,8 @@ class RunDisplay(logging.Handler):
         super().__init__(logging.INFO)
         self.console, self.full_log, self.closing, self.processes = console, full_log, closing, processes
         self.total = self.done = 0
-        self.left: Counter[str] = Counter()
-        self.jobs: dict[int, Job] = {}
+        self.left: Counter[str] = Counter()  # jobs of each rule
+        self.jobs: dict[int, tuple[str, str, float, Any]] = {}  # that run: rule, name, when each began, logs
         self.failed: dict[int, str] = {}
         self.is_interrupted = False
         self.reason: list[str] = []
@@ -129,31 +121,30 @@ class RunDisplay(logging.Handler):
 
     def _job_info(self, record: Any) -> None:
         name = " ".join([record.rule_name, *map(str, record.wildcards.values())])
-        self.jobs[record.jobid] = Job(record.rule_name, name, next(iter(record.log or ()), ""), time.monotonic())
+        self.jobs[record.jobid] = record.rule_name, name, time.monotonic(), record.log or ()
 
     def _job_finished(self, record: Any) -> None:
-        job = self.jobs.pop(record.job_id)
+        rule, name, started, _ = self.jobs.pop(record.job_id)
         self.done += 1
-        self.left[job.rule] -= 1
-        is_late = time.monotonic() - self.last_line > SECONDS
-        if not self.console.is_terminal and (is_late or not self.left[job.rule]):
+        self.left[rule] -= 1
+        if not self.console.is_terminal and (time.monotonic() - self.last_line > SECONDS or not self.left[rule]):
             steps = f"{self.done}/{self.total}".rjust(2 * len(str(self.total)) + 1)
-            self._print(f"{clock(self.started):>7}  {steps}  {job.name} ({clock(job.started)})")
+            self._print(f"{clock(self.started):>7}  {steps}  {name} ({clock(started)})")
 
     def _job_error(self, record: Any) -> None:
-        job = self.jobs.pop(record.jobid, None) or Job(record.rule_name, record.rule_name, "", time.monotonic())
-        self.failed[record.jobid] = job.name
-        self._print(f"FAILED after {clock(job.started)}: {job.name}", "bold red")
+        _, name, started, _ = self.jobs.pop(record.jobid, ("", record.rule_name, time.monotonic(), ()))
+        self.failed[record.jobid] = name
+        self._print(f"FAILED after {clock(started)}: {name}", "bold red")
         # what Snakemake itself has to say: of a scheduler, why it refused or ended the job
         words = (record.rule_msg or "").partition(FROM_CLUSTER)[0].strip().splitlines()
         # of a job that was killed or refused the rule's own log may be empty; beside it may be one of the scheduler
         written = {log: lines for log in record.log if (lines := last_lines(log, LAST_BYTES))}
         ended = [line for lines in written.values() for line in lines if _SCHEDULER.match(line)]
         own = [] if ended and len(written) == 1 else next(iter(written.values()), [])
-        for line in [*words, *ended[-LAST_LINES:], *own[-LAST_LINES:]] or self.reason:
+        lines = [*words, *ended[-LAST_LINES:], *own[-LAST_LINES:]] or self.reason
+        lines += [f"its log: {', '.join(written) or record.log[0]}"] if record.log else []
+        for line in lines:
             self._print(f"    {line}", "red")
-        if record.log:
-            self._print(f"    its log: {', '.join(written) or record.log[0]}", "red")
 
     def _error(self, record: Any) -> None:
         message = record.getMessage()
@@ -169,26 +160,27 @@ class RunDisplay(logging.Handler):
             self.finish("Nothing was to be done: all is there that was asked for, and nothing behind it has changed.")
         elif again := re.match(r"Trying to restart job (\d+)\.", message):
             self._print(f"Trying again: {self.failed.pop(int(again[1]), 'the job above')}", "yellow")
-        elif record.levelno >= logging.WARNING and not message.startswith(CHATTER):
-            self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
-        elif not self.total and not message.startswith(("None", *CHATTER)):
-            self._print(message)
+        elif not message.startswith(CHATTER):
+            if record.levelno >= logging.WARNING:
+                self._print(message, "red" if record.levelno >= logging.ERROR else "yellow")
+            elif not self.total and not message.startswith("None"):
+                self._print(message)
 
     def _print(self, text: str, style: str = "") -> None:
         self.last_line = time.monotonic()
         self.console.print(Text(escaped(text, keep="\n"), style))
 
-    def _picture(self) -> Group:
+    def _picture(self) -> Table:
         """Return the bar, and a line for each running job with what its log said last."""
-        bar, running = Table.grid(padding=(0, 1)), Table.grid(padding=(0, 1))
-        progress = f"{self.done} of {_steps(self.total)}  {clock(self.started)}"
-        bar.add_row(ProgressBar(self.total, self.done, width=min(40, self.console.width // 3)), progress)
+        picture = Table.grid(padding=(0, 1))
         for width in (None, None, self.console.width // 2):
-            running.add_column(no_wrap=True, overflow="ellipsis", max_width=width)
-        for job in list(self.jobs.values()):
-            said = "".join(last_lines(job.log, 1))
-            running.add_row(f"  {job.name}", clock(job.started), Text(escaped(said), "dim"))
-        return Group(bar, running)
+            picture.add_column(no_wrap=True, overflow="ellipsis", max_width=width)
+        bar = ProgressBar(self.total, self.done, width=min(40, self.console.width // 3))
+        picture.add_row(bar, clock(self.started), f"{self.done} of {_steps(self.total)}")
+        for _, name, started, logs in list(self.jobs.values()):
+            said = "".join(line for log in logs[:1] for line in last_lines(log, 1))
+            picture.add_row(f"  {name}", clock(started), Text(escaped(said), "dim"))
+        return picture
 
 
 def show_run(logger: logging.Logger, closing: Callable[[], str], processes: Processes) -> RunDisplay | None:

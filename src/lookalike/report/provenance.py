@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from lookalike.core.files import PathLike
-from lookalike.core.job_record import SUFFIX, JobRecord
+from lookalike.core.job_log import SUFFIX, JobRecord
 
 
 class Jobs(tuple[JobRecord, ...]):

@@ -9,8 +9,7 @@ import pytest
 
 import lookalike
 from lookalike.core.errors import LookalikeError
-from lookalike.core.job_log import SHOWN, logged
-from lookalike.core.job_record import code_state, record_path
+from lookalike.core.job_log import SHOWN, code_state, logged, record_path
 
 
 def job(*logs):
