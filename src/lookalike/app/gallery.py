@@ -24,8 +24,8 @@ from lookalike.core.arrays import Array, Floats, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import PathLike, check_finite, check_folder, sha256_of, stamp_of
 from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
-from lookalike.data.path_finder import is_hidden
-from lookalike.data.scan import list_files, look_at_image, scan_photographs
+from lookalike.data.path_finder import files_below, is_hidden
+from lookalike.data.scan import look_at_image, scan_photographs
 from lookalike.ranking.rankings import top_k
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class SavedGallery:
             else:
                 kept.append(file)
         known = {file.path for file in self.files}
-        new = [path for path in list_files(self.root) if path not in known and not is_hidden(path)]
+        new = [path for path in files_below(self.root, strict=True) if path not in known and not is_hidden(path)]
         return kept, [*left_out, *((path, f"it is new: {_AGAIN}") for path in new), *self.left_out]
 
     def save(self, path: PathLike, stamp: tuple[int, ...] | None = None) -> None:
@@ -284,7 +284,7 @@ def update_gallery(
     check_folder(folder, "name the folder of the images")
     by_name = bool(added or removed)
     old = [] if previous is None else previous.files
-    listed = sorted({*(file.path for file in old), *added}) if by_name else list_files(folder)
+    listed = sorted({*(file.path for file in old), *added}) if by_name else files_below(folder, strict=True)
     # before files are read: one that changes meanwhile is noticed the next time
     stamps = {path: stamp for path in (added if by_name else listed) if (stamp := stamp_of(folder / path)[:2])}
     known = [

@@ -21,20 +21,10 @@ def row_numbers(values: ArrayLike, n: int, name: str) -> Longs:
 
 
 def named_rows(examples: Frame, X: Frame, name: str, columns: str) -> Longs:
-    """Return row numbers of X for rows of row numbers, or of ids of its index.
+    """Return row numbers (m, k) of X for examples, or raise ValueError: rows of row numbers, or of ids of its index.
 
-    Parameters
-    ----------
-    examples : array-like of shape (m, k), or DataFrame or dict with these `columns`
-        Whole numbers are row numbers; anything else is an id, where X is a DataFrame of pandas'.
-    X : array-like, CSR matrix or DataFrame of shape (n, d)
-    name, columns : str
-        What examples are called in a sentence, and their columns, as in ``"query, positive, negative"``.
-
-    Raises
-    ------
-    ValueError
-        On another shape, a number that is no row, or an id that X does not have, or has twice.
+    Examples are an array, or a DataFrame or dict with `columns`, as in ``"query, positive, negative"``. Whole numbers
+    are row numbers; anything else is an id, where X is a DataFrame of pandas'. `name` is what a sentence calls them.
     """
     names = columns.split(", ")
     given = set(getattr(examples, "columns", examples if isinstance(examples, Mapping) else ()))
@@ -74,11 +64,7 @@ def _numbers_of_ids(ids: Array, X: Frame, name: str) -> Longs:
 def labels_of(y: Frame, X: Frame) -> Frame:
     """Return the label of each row of X, checked; raise ValueError for a row that has none.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,), Series of pandas or polars, dict, or None
-        A dict has the label of each id of the index of X, or of each row number where X has no index; it may have more.
-    X : array-like, CSR matrix or DataFrame of shape (n, d)
+    A dict has the label of each id of the index of X, or of each row number where X has no index; it may have more.
     """
     index: Frame = getattr(X, "index", None)
     other: Frame = getattr(y, "index", None)

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
@@ -23,9 +22,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_regular, write_json
 from lookalike.core.progress import progress_lines
 from lookalike.data.path_finder import files_below
-
-if TYPE_CHECKING:
-    import requests
 
 RETRIES = 5
 """Attempts in a row that may bring nothing new before a download is given up."""
@@ -45,9 +41,8 @@ class Archive:
     filename: str
     size: int | None  # in bytes; None where the publisher does not state it
     md5: str
-    top_folder: str
+    top_folder: str  # that it unpacks to; made for files that have no folder around them
     page: str  # address of the page that describes it
-    flat: bool = False  # its files have no folder around them: `top_folder` is made for them
     files: int = 0  # least number of files in the unpacked folder; 0 where this is not known
     former: Sequence[str] = ()  # names that its file had before, which is taken too; its MD5 is not published
     unpacked_limit: int | None = None
@@ -125,7 +120,7 @@ def fetch_archive(archive: Archive, folder: PathLike) -> Path:
 class _Failure(Exception):
     """Why an attempt ended early, and whether another one may go better."""
 
-    def __init__(self, reason: str, may_pass: bool) -> None:
+    def __init__(self, reason: str, may_pass: bool = True) -> None:
         super().__init__(reason)
         self.may_pass = may_pass
 
@@ -148,11 +143,12 @@ def _download(archive: Archive, part: Path) -> None:
 
 
 def _attempt(archive: Archive, part: Path) -> None:
-    """Ask once for what is missing and append it to the part file."""
+    """Ask once for what is missing and append it to the part file, up to the most bytes that it should have."""
     import requests
     from urllib3.exceptions import HTTPError
 
-    if _size(part) > (archive.size or archive.max_bytes):
+    most = archive.size or archive.max_bytes
+    if _size(part) > most:
         part.unlink()
     have = _size(part)
     if have == archive.size:
@@ -160,6 +156,7 @@ def _attempt(archive: Archive, part: Path) -> None:
     headers = {"Accept-Encoding": "identity", "User-Agent": "lookalike"}
     if have:
         headers["Range"] = f"bytes={have}-"
+    report = progress_lines(f"megabytes of {archive.filename}", seconds=5)
     try:
         with requests.get(archive.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
             span, status = response.headers.get("Content-Range", ""), response.status_code
@@ -167,36 +164,22 @@ def _attempt(archive: Archive, part: Path) -> None:
                 return  # nothing comes after what is there
             if status == 416 or (status == 206 and not span.startswith(f"bytes {have}-")):
                 part.unlink(missing_ok=True)
-                raise _Failure("the server could not continue the download where it had stopped", may_pass=True)
+                raise _Failure("the server could not continue the download where it had stopped")
             if status not in (200, 206):
                 reason = f"the server answered {status} {response.reason}"
                 raise _Failure(reason, may_pass=status in (408, 425, 429) or status >= 500)
-            _append(archive, part, response, have if status == 206 else 0)
-    except (requests.RequestException, HTTPError) as error:  # the latter from the body as sent
-        raise _Failure(f"the host does not answer ({type(error).__name__})", may_pass=True) from error
-
-
-def _append(archive: Archive, part: Path, response: requests.Response, start: int) -> None:
-    """Write the body of an answer to the part file from `start` on, never much past the archive's size."""
-    length = response.headers.get("Content-Length", "")
-    size = start + int(length) if length.isdigit() else archive.size
-    if archive.size is not None and size != archive.size:
-        raise _Failure(f"it offers {size:,} bytes instead of {archive.size:,}", may_pass=False)
-    most = archive.max_bytes if size is None else size
-    report = progress_lines(f"megabytes of {archive.filename}", seconds=5)
-    with part.open("ab" if start else "wb") as file:
-        # as sent: some servers call a .tgz encoded by x-gzip, and decoded it would be another file
-        for chunk in response.raw.stream(_CHUNK, decode_content=False):
-            file.write(chunk)
-            report(file.tell() // 1_000_000, most // 1_000_000)
-            if file.tell() > most:
-                break
-    have = _size(part)
-    if have > most:
-        part.unlink()
-        raise _Failure(f"it sends more than the {most:,} bytes that it should have", may_pass=False)
-    if size is not None and have < size:
-        raise _Failure(f"the connection ended after {have:,} of {size:,} bytes", may_pass=True)
+            with part.open("ab" if status == 206 else "wb") as file:
+                # as sent: some servers call a .tgz encoded by x-gzip, and decoded it would be another file
+                for chunk in response.raw.stream(_CHUNK, decode_content=False):
+                    file.write(chunk)
+                    report(file.tell() // 1_000_000, most // 1_000_000)
+                    if file.tell() > most:
+                        part.unlink()
+                        raise _Failure(f"it sends more than the {most:,} bytes that it should have", may_pass=False)
+    except (requests.RequestException, HTTPError) as error:  # the latter from the body as sent, of one cut short too
+        raise _Failure(f"the host does not answer ({type(error).__name__})") from error
+    if archive.size and _size(part) < archive.size:
+        raise _Failure(f"the connection ended after {_size(part):,} of {archive.size:,} bytes")
 
 
 def _sha256(archive: Archive, file: Path, what_now: str) -> str:
@@ -223,7 +206,10 @@ def _size(file: Path) -> int:
 
 
 def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
-    """Unpack the tar file of an archive, plain or compressed, to a new folder: whole or not at all."""
+    """Unpack a tar file that `fetch_archive` verified to a new folder, whole or not at all.
+
+    It is trusted to be what its checksum says; how much it may write is bounded. Of one folder its content is taken.
+    """
     # a killed run leaves this one behind, never a part of the target
     staging = target.with_name(f".{target.name}.unpacking")
     try:
@@ -234,13 +220,10 @@ def unpack_archive(archive: Archive, file: Path, target: Path) -> Path:
         with tarfile.open(file, "r:*") as members:
             members.extractall(staging, _bounded(members, file, archive.max_bytes), filter="data")
         n_files, inside = count_files(staging), list(staging.iterdir())
-        is_one = len(inside) == 1 and inside[0].is_dir()
-        if not archive.flat and not (is_one and inside[0].name == archive.top_folder):
-            raise LookalikeError(f"{file} does not hold the one folder {archive.top_folder}; get a good copy of it")
-        if n_files < max(archive.files, 1):
-            few = f"{n_files:,} files instead of {max(archive.files, 1):,}"
-            raise LookalikeError(f"{file} holds {few}; get a good copy of it")
-        os.rename(inside[0] if is_one else staging, target)  # an empty folder there is replaced
+        if n_files < archive.files:  # of a former name, whose checksum is not published
+            raise LookalikeError(f"{file} holds {n_files:,} files instead of {archive.files:,}; get a good copy of it")
+        # an empty folder there is replaced
+        os.rename(inside[0] if len(inside) == 1 and inside[0].is_dir() else staging, target)
     except _UNPACKING_FAILS as error:
         why = getattr(error, "strerror", None) or str(error).partition(":\n")[0]
         raise LookalikeError(

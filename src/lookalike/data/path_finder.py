@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -53,12 +54,24 @@ def walk(root: Path, onerror: Callable[[OSError], object] | None = None) -> Iter
         yield folder, subfolders, names
 
 
-def files_below(root: Path) -> list[str]:
-    """List the files below a folder as `walk` finds them, with forward slashes; what cannot be listed is none."""
-    found: list[str] = []
-    for folder, _, names in walk(root):
+def files_below(root: Path, *, strict: bool = False) -> list[str]:
+    """List everything below a folder that is no folder, or one that `walk` does not go into, with forward slashes.
+
+    In a `strict` list a folder that cannot be listed is an error, and a warning says how many links were followed.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise LookalikeError(f"cannot list {error.filename}: {error.strerror}; mend its permissions") from error
+
+    found, n_links = list[str](), 0
+    for folder, subfolders, names in walk(root, refuse if strict else None):
         inside = os.path.relpath(folder, root)
         found += names if inside == os.curdir else [f"{inside}/{name}" for name in names]
+        if strict:
+            files, folders = ([os.path.join(folder, name) for name in part] for part in (names, subfolders))
+            n_links += sum(map(os.path.islink, [*folders, *filter(os.path.isfile, files)]))
+    if n_links:
+        warnings.warn(f"followed {n_links:,} {'links' if n_links > 1 else 'link'} in {root}", stacklevel=3)
     return found
 
 
@@ -80,7 +93,7 @@ def locate(
     """
     found, lost = {}, []
     # all files are listed for the first that is not there
-    finder = cache(lambda: PathFinder(_named_files(root), root.resolve().name))
+    finder = cache(lambda: PathFinder(sorted(filter(_can_be_named, files_below(root))), root.resolve().name))
     for text in dict.fromkeys(texts):
         try:
             path = _as_written(root, text) or finder().named(text)
@@ -159,9 +172,9 @@ def _as_written(root: Path, text: str) -> str | None:
     return None
 
 
-def _named_files(root: Path) -> list[str]:
-    """List the files below a folder that can be named in a table."""
-    return sorted(path for path in files_below(root) if escaped_path(path) == path)
+def _can_be_named(path: str) -> bool:
+    """Tell whether a table can name a path."""
+    return escaped_path(path) == path
 
 
 def _tails(parts: Sequence[str]) -> list[str]:

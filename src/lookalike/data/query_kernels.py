@@ -124,36 +124,38 @@ def relevant_to(log: Incidence, image: Index, theta: float) -> tuple[Ints, Doubl
 
 
 @kernel
-def _accumulate(log: Incidence, image: Index, value: Doubles, touched: Ints) -> int:
-    """Add an image's relevances up in `value`, which is zero before; return how many images were touched."""
-    n = 0
-    for k in range(log.image_start[image], log.image_start[image + 1]):
-        q = log.image_queries[k]
-        weight = log.image_weights[k]
-        for j in range(log.query_start[q], log.query_start[q + 1]):
-            other = log.query_images[j]
-            if value[other] == 0.0:
-                touched[n] = other
-                n += 1
-            value[other] += weight * log.query_weights[j] * log.factor[q]
-    return n
+def find_positives(
+    log: Incidence, images: Longs, theta: float, start: Longs, listed: Ints, sums: Doubles
+) -> tuple[Longs, Doubles]:
+    """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability.
 
-
-@kernel
-def count_positives(log: Incidence, images: Longs, theta: float) -> tuple[Longs, Doubles]:
-    """Return, for each of `images`, how many others are above `theta` and their share of a proposal's probability."""
+    Where there is room in `listed`, write them and the running sums of their relevance, row i from `start[i]` on.
+    """
     n_images = log.image_start.shape[0] - 1
-    value = np.zeros(n_images, dtype=np.float64)
+    value = np.zeros(n_images, dtype=np.float64)  # relevances of one image, of those that are touched
     touched = np.empty(n_images, dtype=np.int32)
     counts, accepted = np.zeros(images.shape[0], dtype=np.int64), np.zeros(images.shape[0])
     for i in range(images.shape[0]):
+        n = 0
+        for k in range(log.image_start[images[i]], log.image_start[images[i] + 1]):
+            q = log.image_queries[k]
+            weight = log.image_weights[k]
+            for j in range(log.query_start[q], log.query_start[q + 1]):
+                other = log.query_images[j]
+                if value[other] == 0.0:
+                    touched[n] = other
+                    n += 1
+                value[other] += weight * log.query_weights[j] * log.factor[q]
         kept = 0.0
         total = 0.0
-        for k in range(_accumulate(log, images[i], value, touched)):
+        for k in range(n):
             other = touched[k]
             total += value[other]
             if value[other] > theta and other != images[i]:
                 kept += value[other]
+                if listed.shape[0] > 0:
+                    listed[start[i] + counts[i]] = other
+                    sums[start[i] + counts[i]] = kept
                 counts[i] += 1
             value[other] = 0.0
         if total > 0.0:
@@ -161,23 +163,9 @@ def count_positives(log: Incidence, images: Longs, theta: float) -> tuple[Longs,
     return counts, accepted
 
 
-@kernel
-def write_lists(log: Incidence, chosen: Longs, start: Longs, theta: float, images: Ints, sums: Doubles) -> None:
-    """Write the positives of the `chosen` images, row i from `start[i]` on, with the running sums of relevance."""
-    n_images = log.image_start.shape[0] - 1
-    value = np.zeros(n_images, dtype=np.float64)
-    touched = np.empty(n_images, dtype=np.int32)
-    for i in range(chosen.shape[0]):
-        place = start[i]
-        total = 0.0
-        for k in range(_accumulate(log, chosen[i], value, touched)):
-            other = touched[k]
-            if value[other] > theta and other != chosen[i]:
-                total += value[other]
-                images[place] = other
-                sums[place] = total
-                place += 1
-            value[other] = 0.0
+def count_positives(log: Incidence, images: Longs, theta: float) -> tuple[Longs, Doubles]:
+    """Return what `find_positives` counts, listing none."""
+    return find_positives(log, images, theta, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The query log: which images answer which text queries, how well, and the relevance of two images that follows.
 
-The image-image matrix R_II of the papers is never built: it would grow with the square of the images of a query. What
-a caller asks about an image is collected through the queries of that image (JMLR section 5.2.1).
+The image-image matrix of the papers is never built: it grows with the square of the images of a query. What a caller
+asks of an image is collected through its queries (JMLR section 5.2.1).
 """
 
 from __future__ import annotations
@@ -23,25 +23,11 @@ RELEVANCES = ("joint", "co_clicks")
 
 
 class QueryLog:
-    """A query-image incidence R_QI with real-valued relevance, stored by query and by image.
+    """A query-image incidence R_QI with real-valued relevance, as CSR by query and by image.
 
-    Make one with `from_pairs` or `load`. Pr(q, p) = R(q, p) / S with S the sum of R over everything, and
+    Pr(q, p) = R(q, p) / S with S, here `total`, the sum of R over everything, and
     Pr(p1, p2) = sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q) (JMLR section 5.2.1; 2009 draft, equations 18 and 19).
     Numbers out of range are refused with a ValueError, and so is relevance of which a probability would round to zero.
-
-    Attributes
-    ----------
-    query_start : numpy.ndarray of shape (n_queries + 1,), int64
-        Where each query's images begin.
-    query_images : numpy.ndarray of shape (n_pairs,), int32
-        Images of each query, ascending.
-    query_weights : numpy.ndarray of shape (n_pairs,), float32 or float64
-        Their relevance, above zero.
-    image_start, image_queries, image_weights
-        The same the other way round.
-    n_queries, n_images, n_pairs : int
-    total : float
-        S, the sum of the relevance.
 
     Examples
     --------
@@ -76,10 +62,9 @@ class QueryLog:
         n_queries: int | None = None,
         n_images: int | None = None,
     ) -> Self:
-        """Return the log of a list of pairs in any order; the relevance of a pair that comes twice is added up.
+        """Return the log of pairs in any order, of relevance 1 if none is given; that of equal pairs is added up.
 
-        Relevance is above zero, by default 1; float32 is kept, all else becomes float64. `n_queries` and `n_images` are
-        by default one more than the largest number given.
+        Without `n_queries` or `n_images` there is one more than the largest number; float32 is kept, all else float64.
         """
         queries, n_queries = _numbers(query, n_queries, "query")
         images, n_images = _numbers(image, n_images, "image")
@@ -147,8 +132,8 @@ class QueryLog:
             raise ValueError(
                 f"give n query images and candidates of shape (n, k), not shapes {images.shape} and {others.shape}"
             )
-        above = self.joint(images[:, None], others) > check_theta(theta)
-        return np.asarray(above & (others != images[:, None]), dtype=np.bool_)
+        above: Truths = self.joint(images[:, None], others) > check_theta(theta)
+        return above & (others != images[:, None])
 
     def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> Longs:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""

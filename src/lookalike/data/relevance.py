@@ -18,21 +18,9 @@ from lookalike.core.row_numbers import refuse_missing_labels, row_numbers
 class RelevanceData:
     """Pairwise relevance r(p_i, p_j) of images, within categories only (Deep Ranking, section 5.1).
 
-    Parameters
-    ----------
-    image_id : array-like of int, shape (n,)
-        Rows of the manifest, each once, in any order.
-    category : array-like of int, shape (n,)
-        Places in `category_names`, which differ from each other.
-    category_names : array-like of str, shape (n_categories,)
-    relevance : sparse or dense, shape (n, n)
-        Symmetric, finite, not negative; what is not stored is 0. The diagonal must be empty, and so must be all pairs
-        of two categories. It is kept as a CSR of float32, sorted, without explicit zeros.
-
-    Raises
-    ------
-    ValueError
-        When shapes do not fit or one of these rules is broken.
+    Images are rows of the manifest, each once, in any order; `category` holds their places in `category_names`. The
+    relevance (n, n), sparse or dense, is symmetric, finite and not negative, 0 on the diagonal, across categories and
+    where it is not stored; it is kept as a sorted CSR of float32. What breaks one of these rules is a ValueError.
 
     Examples
     --------
@@ -43,14 +31,20 @@ class RelevanceData:
 
     def __init__(self, image_id: ArrayLike, category: ArrayLike, category_names: ArrayLike, relevance: Matrix) -> None:
         self.category_names = np.asarray(category_names, dtype=np.str_).reshape(-1)
+        self.n_categories = len(self.category_names)
         self.image_id = _ids(image_id)
+        self.n_images = len(self.image_id)
         self.category = row_numbers(category, self.n_categories, "places in category_names").astype(np.int32)
         self.relevance: Matrix = sp.csr_array(relevance, dtype=np.float32, copy=True)
-        if self.relevance.ndim != 2:
-            raise ValueError("relevance must be a square matrix, a row and a column for every image")
+        if [len(self.category), *self.relevance.shape] != 3 * [self.n_images]:
+            raise ValueError(
+                f"{self.n_images} images need as many categories and rows and columns of relevance, "
+                f"not {len(self.category)} and {self.relevance.shape}"
+            )
         self.relevance.sum_duplicates()
         self.relevance.eliminate_zeros()
         self.relevance.sort_indices()
+        self.n_pairs = int(self.relevance.nnz) // 2
         self._check()
 
     @classmethod
@@ -60,9 +54,8 @@ class RelevanceData:
         """Return the data of rated pairs of image ids, each once or more in either order; others have relevance 0."""
         ids, values = _ids(image_id), np.asarray(relevance, dtype=np.float32).reshape(-1)
         ends = _rows(ids, first), _rows(ids, second)
-        lengths = *map(len, ends), len(values)
-        if len(set(lengths)) > 1:
-            raise ValueError("first, second and relevance must be equally long, not {}, {} and {}".format(*lengths))
+        if not len(ends[0]) == len(ends[1]) == len(values):
+            raise ValueError("first, second and relevance must be equally long")
         low, high = np.minimum(*ends), np.maximum(*ends)
         _, place, group = np.unique(low.astype(np.int64) * len(ids) + high, return_index=True, return_inverse=True)
         stated = values[place][group]
@@ -100,21 +93,6 @@ class RelevanceData:
         return cls.from_blocks(image_id, labels, blocks)
 
     @property
-    def n_images(self) -> int:
-        """Return the number of images."""
-        return len(self.image_id)
-
-    @property
-    def n_categories(self) -> int:
-        """Return the number of categories, those without an image too."""
-        return len(self.category_names)
-
-    @property
-    def n_pairs(self) -> int:
-        """Return the number of pairs of images with a relevance above 0, each counted once."""
-        return int(self.relevance.nnz) // 2
-
-    @property
     def labels(self) -> Texts:
         """Name of each image's category: str, shape (n,)."""
         return np.asarray(self.category_names[self.category], dtype=np.str_)
@@ -150,26 +128,22 @@ class RelevanceData:
             return cls(ids, arrays["category"], arrays["category_names"], matrix)
 
     def _check(self) -> None:
-        n, matrix = self.n_images, self.relevance
-        if len(self.category) != n or matrix.shape != (n, n):
-            raise ValueError(
-                f"{n} images need {n} categories and relevance of shape {(n, n)}, "
-                f"not {len(self.category)} and {matrix.shape}"
-            )
-        if len(np.unique(self.image_id)) != n:
-            raise ValueError("an image id comes twice: list every image once")
-        if len(np.unique(self.category_names)) != self.n_categories:
-            raise ValueError("a category name comes twice: name every category once")
-        if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
-            raise ValueError("relevance must be finite and not negative: scale it, or leave pairs out")
-        if matrix.diagonal().any():
-            raise ValueError("an image has a relevance to itself: leave the diagonal empty")
+        """Refuse what breaks one of the rules of the class."""
+        matrix, values = self.relevance, self.relevance.data
         rows, columns = matrix.nonzero()
-        for across in np.flatnonzero(self.category[rows] != self.category[columns]):
-            pair = f"images {self.image_id[rows[across]]} and {self.image_id[columns[across]]}"
-            raise ValueError(f"{pair} have a relevance but not one category: leave such pairs out")
-        if (matrix != matrix.T).nnz:
-            raise ValueError("relevance must be symmetric: give r(p, q) and r(q, p) the same number")
+        across = np.flatnonzero(self.category[rows] != self.category[columns])[:1]
+        pair = " and ".join(str(image) for end in (rows, columns) for image in self.image_id[end[across]])
+        is_number = np.isfinite(values).all() and not (values < 0).any()
+        rules = [
+            (len(np.unique(self.image_id)) == self.n_images, "an image id comes twice: list every image once"),
+            (len(np.unique(self.category_names)) == self.n_categories, "a category name comes twice: name each once"),
+            (is_number, "relevance must be finite and not negative: scale it, or leave pairs out"),
+            (not matrix.diagonal().any(), "an image has a relevance to itself: leave the diagonal empty"),
+            (not pair, f"images {pair} have a relevance but not one category: leave such pairs out"),
+            (not (matrix != matrix.T).nnz, "relevance must be symmetric: give r(p, q) and r(q, p) the same number"),
+        ]
+        for words in (words for is_kept, words in rules if not is_kept):
+            raise ValueError(words)
 
 
 def _ids(images: ArrayLike) -> Ints:

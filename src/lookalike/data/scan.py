@@ -6,7 +6,6 @@ image is decoded whole here, so that a file that is cut short is found now and n
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections import Counter
@@ -23,7 +22,7 @@ from lookalike.core.errors import LookalikeError, existing
 from lookalike.core.files import PathLike, check_folder, sha256_of
 from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
 from lookalike.core.progress import Progress, counted
-from lookalike.data.path_finder import escaped_path, is_hidden, is_made_by_system, walk
+from lookalike.data.path_finder import escaped_path, files_below, is_hidden, is_made_by_system, walk
 from lookalike.features.pyramid import is_large_enough
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def scan_folder(
     Given `classes`, names of folders, no other folder is read. `seen` is called with path and pixels of every image.
     """
     root = Path(root)
-    folders, paths = _class_folders(root), list_files(root)
+    folders, paths = _class_folders(root), files_below(root, strict=True)
     if absent := [name for name in classes if name not in folders]:
         raise LookalikeError(f"{root} has no class folder {absent[0]}; {existing(absent[0], folders)}")
     if classes:
@@ -119,7 +118,7 @@ def scan_photographs(
     """
     root = Path(root)
     check_folder(root, "give the folder that holds the photographs")
-    listed = list_files(root) if paths is None else paths
+    listed = files_below(root, strict=True) if paths is None else paths
     names = [column.name for column in fields(_File)]
     facts = () if known is None else known[names].itertuples(index=False, name=None)
     seen = {file.path: file for file in (_File(*row) for row in facts)}
@@ -191,23 +190,6 @@ def _none_readable(root: Path, what: str, found: list[_File], what_now: str) -> 
     n_files = f"{len(files):,} files" if len(files) > 1 else "1 file"
     among = f" among its {n_files} ({first.path}: {first.reason})" if first else ""
     return LookalikeError(f"{root} holds no {what} that can be read{among}: {what_now}")
-
-
-def list_files(root: Path) -> list[str]:
-    """Return paths, relative to `root`, of everything that is no folder, or one that is not gone into: see `walk`."""
-
-    def refuse(error: OSError) -> None:
-        raise LookalikeError(f"cannot list {error.filename}: {error.strerror}; mend its permissions") from error
-
-    found, n_links = list[str](), 0
-    for folder, subfolders, names in walk(root, refuse):
-        inside = os.path.relpath(folder, root)
-        found += names if inside == os.curdir else [f"{inside}/{name}" for name in names]
-        files, folders = ([os.path.join(folder, name) for name in part] for part in (names, subfolders))
-        n_links += sum(map(os.path.islink, [*folders, *filter(os.path.isfile, files)]))
-    if n_links:
-        warnings.warn(f"followed {n_links:,} {'links' if n_links > 1 else 'link'} in {root}", stacklevel=2)
-    return found
 
 
 def look_at_all(

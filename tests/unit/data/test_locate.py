@@ -40,7 +40,7 @@ class Place:
         self.counts.write_text("folder,images\n001.ak47,2\n056.dog,1\n")
         self.archives = {}
         for name, published in load_archives(RESOURCES / "archives.yaml").items():
-            top = "" if published.flat else f"{published.top_folder}/"
+            top = f"{published.top_folder}/" if name == "caltech256" else ""
             members = [member(f"{top}{file}", b"abc") for file in FILES[name]]
             content = make_tar(self.packed / published.filename, *members, mode="w:gz").read_bytes()
             self.archives[name] = replace(

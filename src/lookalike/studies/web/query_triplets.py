@@ -16,9 +16,9 @@ from lookalike.data.query_kernels import (
     Proposal,
     count_positives,
     draw_triplets,
+    find_positives,
     running_sums,
     sample_pairs,
-    write_lists,
 )
 from lookalike.data.query_log import QueryLog, check_theta
 from lookalike.learners.triplets import stream_key
@@ -180,7 +180,7 @@ def _lists(log: Incidence, hard: Longs, theta: float) -> Lists:
     slot = np.full(len(log.image_start) - 1, -1, dtype=np.int32)
     slot[hard] = np.arange(len(hard), dtype=np.int32)
     images, cumulative = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
-    write_lists(log, hard, start, theta, images, cumulative)
+    find_positives(log, hard, theta, start, images, cumulative)
     return Lists(slot, start, images, cumulative)
 
 
