@@ -132,8 +132,8 @@ class QueryLog:
             raise ValueError(
                 f"give n query images and candidates of shape (n, k), not shapes {images.shape} and {others.shape}"
             )
-        above: Truths = self.joint(images[:, None], others) > check_theta(theta)
-        return above & (others != images[:, None])
+        above = self.joint(images[:, None], others) > check_theta(theta)
+        return np.asarray(above & (others != images[:, None]), dtype=np.bool_)
 
     def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> Longs:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""

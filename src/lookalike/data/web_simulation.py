@@ -8,11 +8,15 @@ images of one style; which words go together within a topic has to be learned.
 Table 1 of the JMLR paper fixes the sizes of the queries. A query with some tens of images has one in the test set
 almost surely. Since only three in ten have, most queries must have a single image or so: the *rare* ones. With a test
 share t, R rare queries and F full ones, F + (1 - t) R have a training image and F + t R a test image.
+
+Words are drawn by alias tables (Walker 1977; Vose 1991) and a random stream of each image's own, SplitMix64 started
+from a hash of the data set's key and the image's number: no shard changes an image.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from math import cos, exp, log, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -21,14 +25,13 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from lookalike.core.arrays import Bytes, Doubles, Floats, Ints, Longs, Matrix, Truths, Words
+from lookalike.core.arrays import Bytes, Doubles, Floats, Ints, Longs, Matrix, States, Truths, Words
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_table
+from lookalike.core.kernels import mix, njit
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import Simulation
-from lookalike.data import web_images
 from lookalike.data.query_log import QueryLog
-from lookalike.data.web_images import Shares, Tables, WordTables, alias_table
 from lookalike.features.visterm_store import word_type, write_arrays
 
 # the solution for the counts of Table 1: share of the images in the test set, queries of one image and others an image
@@ -46,8 +49,36 @@ QUERY_SHARE = 0.02  # mean share of an image's terms that come from its main que
 OWN_WORDS = 10  # of a query
 WORD_DECAY = 0.5  # exponent of how the words of a topic or style fall with their rank there
 LENGTH_SPREAD = 0.35  # standard deviation of the logarithm of an image's number of terms
+STRENGTHS = 2.0  # an image's share of topic terms is uniform between 0 and so many times the mean: some show little
+MAX_COUNT, MAX_TERMS = 255, 4096  # of a word and of all in an image; the latter reached by none at the defaults
 SAMPLE = 20_000  # images on which the number of terms is fitted to `WebSimulation.nonzeros`
-MAX_TERMS = 1024.0
+MOST_TERMS = 1024.0  # that are tried on average
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+WordTables = tuple[Words, States, Ints]
+"""Words, and the thresholds and aliases of the alias tables by which they are drawn."""
+Csr = tuple[Longs, Words, Bytes]
+"""``indptr``, words and counts."""
+
+
+class Shares(NamedTuple):
+    """Mean shares of an image's terms, their mean number, and the standard deviation of its logarithm."""
+
+    topic: float
+    query: float
+    style: float
+    n_terms: float
+    spread: float
+
+
+class Tables(NamedTuple):
+    """What words are drawn from: tables of all words, of each topic (a row) and each style, and queries' own words."""
+
+    background: WordTables
+    topics: WordTables
+    styles: WordTables
+    query_words: Words
 
 
 class WebLog(NamedTuple):
@@ -71,11 +102,6 @@ class WebSimulation(Simulation):
     style_words: int = 60  # distinct ones, chosen by their frequency as those of a topic
 
     @property
-    def n_test(self) -> int:
-        """Return the number of test images."""
-        return round(self.n_images * TEST_SHARE)
-
-    @property
     def n_topics(self) -> int:
         """Return the number of topics: two at least."""
         return min(self.topics, max(2, self.n_images // IMAGES_PER_TOPIC))
@@ -89,11 +115,6 @@ class WebSimulation(Simulation):
     def n_full_queries(self) -> int:
         """Return the number of the other queries."""
         return max(round(self.n_images * FULL_QUERIES), QUERIES_PER_TOPIC * self.n_topics)
-
-    @property
-    def n_queries(self) -> int:
-        """Return the number of queries."""
-        return self.n_rare_queries + self.n_full_queries
 
     @cached_property
     def log(self) -> WebLog:
@@ -116,10 +137,9 @@ class WebSimulation(Simulation):
         return WebLog(query[order], images[order], relevance, main_query, topics, topics[main_query])
 
     def is_test(self) -> Truths:
-        """Say of every image whether it is in the test set: exactly `n_test` are, chosen at random."""
-        chosen = np.zeros(self.n_images, dtype=np.bool_)
-        chosen[generator(self.seed, "web", "test").permutation(self.n_images)[: self.n_test]] = True
-        return chosen
+        """Say of every image whether it is in the test set, whose size is fixed and whose images are random."""
+        order = generator(self.seed, "web", "test").permutation(self.n_images)
+        return np.isin(np.arange(self.n_images), order[: round(self.n_images * TEST_SHARE)])
 
     @cached_property
     def _tables(self) -> Tables:
@@ -128,9 +148,9 @@ class WebSimulation(Simulation):
         numbers = generator(self.seed, "web", "words").permutation(self.words).astype(np.uint32)
         topics = self._sparse_tables("topics", self.n_topics, self.topic_words, frequency, numbers)
         styles = self._sparse_tables("styles", self.styles, self.style_words, frequency, numbers)
-        places = generator(self.seed, "web", "queries").random((self.n_queries, OWN_WORDS))
+        places = generator(self.seed, "web", "queries").random((len(self.log.query_topic), OWN_WORDS))
         drawn = np.minimum(np.searchsorted(np.cumsum(frequency), places), self.words - 1)
-        return Tables((numbers, *alias_table(frequency)), topics, styles, numbers[drawn])
+        return Tables((numbers, *_alias_table(frequency)), topics, styles, numbers[drawn])
 
     def _sparse_tables(self, name: str, n: int, n_words: int, frequency: Doubles, numbers: Words) -> WordTables:
         """Choose the words of each topic or style, without repeats and by their frequency, and how common they are."""
@@ -141,7 +161,7 @@ class WebSimulation(Simulation):
             first = random.standard_exponential(self.words) / frequency
             chosen = np.argpartition(first, n_words)[:n_words]
             words[row] = numbers[random.permutation(chosen)]
-        threshold, other = alias_table(_powers(n_words, WORD_DECAY))
+        threshold, other = _alias_table(_powers(n_words, WORD_DECAY))
         return words, np.tile(threshold, (n, 1)), np.tile(other, (n, 1))
 
     @cached_property
@@ -153,13 +173,13 @@ class WebSimulation(Simulation):
             indptr, _, _ = self._draw(0, size, n_terms)
             return float(indptr[-1] / size - self.nonzeros)
 
-        if excess(MAX_TERMS) < 0.0:
+        if excess(MOST_TERMS) < 0.0:
             raise LookalikeError(
                 f"simulated web data: no number of terms gives {self.nonzeros:g} distinct words; "
                 "choose fewer nonzeros, more words or smaller shares of topic and style"
             )
         # each call draws the same streams, so the excess is a step function of the number of terms: enough is enough
-        return float(brentq(excess, 1.0, MAX_TERMS, xtol=0.01))
+        return float(brentq(excess, 1.0, MOST_TERMS, xtol=0.01))
 
     def _draw(self, first: int, stop: int, n_terms: float, room: int = 0) -> tuple[Longs, Words, Bytes]:
         """Draw images first..stop-1 with so many terms on average; without room for their words, count these alone."""
@@ -169,13 +189,13 @@ class WebSimulation(Simulation):
         indptr = np.empty(stop - first + 1, dtype=np.int64)
         words, counts = np.empty(room, dtype=np.uint32), np.empty(room, dtype=np.uint8)
         images = log.image_topic[first:stop], log.main_query[first:stop]
-        web_images.sample_images(key, first, *images, shares, tables, self.words, (indptr, words, counts))
+        _sample_images(key, first, *images, shares, tables, self.words, (indptr, words, counts))
         return indptr, words, counts
 
     def visterms(self, first: int, stop: int) -> Matrix:
         """Draw the raw visterm counts of images first..stop-1: CSR of uint8, indices sorted."""
         indptr, _, _ = self._draw(first, stop, self.n_terms)
-        _, words, counts = self._draw(first, stop, self.n_terms, int(indptr[-1]))
+        indptr, words, counts = self._draw(first, stop, self.n_terms, int(indptr[-1]))
         drawn = sp.csr_array((counts, words.view(np.int32), indptr), shape=(stop - first, self.words))
         drawn.sort_indices()
         return drawn
@@ -195,7 +215,7 @@ class WebSimulation(Simulation):
 
     def query_log(self) -> QueryLog:
         """Return the log as learners take it."""
-        return QueryLog.from_pairs(self.log.query, self.log.image, self.log.relevance, self.n_queries, self.n_images)
+        return QueryLog.from_pairs(*self.log[:3], len(self.log.query_topic), self.n_images)
 
     def write_images(self, path: PathLike) -> None:
         """Write `image_id` int32 and `part` ("train" or "test"), as Parquet or CSV."""
@@ -253,3 +273,98 @@ def _further_images(
         kept[:] = False
         kept[candidates[first]] = True
     return image, kept
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _uniform(bits: np.uint64) -> float:
+    """Return a number in (0, 1): the high 53 bits, moved off zero by half a step."""
+    return (float(bits >> np.uint64(11)) + 0.5) * 1.1102230246251565e-16
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _below(bits: np.uint64, n: int) -> np.int64:
+    """Return a number from 0 to n - 1 by the high 32 bits (Lemire's multiplication, its bias below n / 2**32)."""
+    return np.int64(((bits >> _32) * np.uint64(n)) >> _32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _from_alias(bits: np.uint64, threshold: States, other: Ints) -> np.int64:
+    """Draw a place of an alias table: the high half of `bits` chooses the place, the low half its owner."""
+    place = _below(bits, threshold.shape[0])
+    if (bits & _LOW) < threshold[place]:
+        return place
+    return np.int64(other[place])
+
+
+@njit(cache=True, nogil=True)
+def _sample_images(
+    key: np.uint64, first: int, topics: Ints, queries: Ints, shares: Shares, tables: Tables, n_words: int, csr: Csr
+) -> None:
+    """Draw the visterms of images from `first` on into an unsorted CSR with room for them; without, `indptr` alone."""
+    indptr, words, counts = csr
+    found = np.zeros(n_words, dtype=np.int32)
+    seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)
+    background_words, background_threshold, background_other = tables.background
+    topic_words, topic_threshold, topic_other = tables.topics
+    style_words, style_threshold, style_other = tables.styles
+    query_words = tables.query_words
+    counting = words.shape[0] == 0
+    end = 0
+    indptr[0] = 0
+    for row in range(topics.shape[0]):
+        state = mix(key ^ mix(np.uint64(first + row) * _GOLDEN + _GOLDEN))
+        state += _GOLDEN
+        radius = sqrt(-2.0 * log(_uniform(mix(state))))
+        state += _GOLDEN
+        normal = radius * cos(2.0 * pi * _uniform(mix(state)))
+        length = shares.n_terms * exp(shares.spread * normal - 0.5 * shares.spread**2)
+        n_terms: int = min(max(int(length + 0.5), 1), MAX_TERMS)
+        state += _GOLDEN
+        style = _below(mix(state), style_words.shape[0])
+        state += _GOLDEN
+        of_topic = shares.topic * STRENGTHS * _uniform(mix(state))
+        of_query = of_topic + shares.query
+        of_style = of_query + shares.style
+        topic, query = topics[row], queries[row]
+        n_seen = 0
+        for _ in range(n_terms):
+            state += _GOLDEN
+            source = _uniform(mix(state))
+            state += _GOLDEN
+            bits = mix(state)
+            if source < of_topic:
+                word = topic_words[topic, _from_alias(bits, topic_threshold[topic], topic_other[topic])]
+            elif source < of_query:
+                word = query_words[query, _below(bits, query_words.shape[1])]
+            elif source < of_style:
+                word = style_words[style, _from_alias(bits, style_threshold[style], style_other[style])]
+            else:
+                word = background_words[_from_alias(bits, background_threshold, background_other)]
+            if found[word] == 0:
+                seen[n_seen] = word
+                n_seen += 1
+            found[word] += 1
+        if not counting:
+            for k in range(n_seen):
+                words[end + k] = seen[k]
+                counts[end + k] = np.uint8(min(found[seen[k]], MAX_COUNT))
+        for k in range(n_seen):
+            found[seen[k]] = 0
+        end += n_seen
+        indptr[row + 1] = end
+
+
+def _alias_table(weights: Doubles) -> tuple[States, Ints]:
+    """Return an alias table: out of 2**32 how often a place is its own, and whose it is otherwise."""
+    threshold = np.full(len(weights), 1 << 32, dtype=np.uint64)  # what rounding leaves over owns its place wholly
+    other = np.arange(len(weights), dtype=np.int32)
+    scaled = weights * (len(weights) / np.cumsum(weights)[-1])
+    small, large = np.flatnonzero(scaled < 1.0).tolist(), np.flatnonzero(scaled >= 1.0).tolist()
+    # each place that has too little for itself goes to one that has too much (Vose's algorithm)
+    while small and large:
+        less, more = small.pop(), large[-1]
+        threshold[less], other[less] = np.uint64(scaled[less] * 4294967296.0), more
+        scaled[more] -= 1.0 - scaled[less]
+        if scaled[more] < 1.0:
+            small.append(large.pop())
+    return threshold, other

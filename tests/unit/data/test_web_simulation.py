@@ -31,7 +31,8 @@ def table_1():
 def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1):
     """Two equations for R rare and F full queries: F + (1 - t) R have a training image, F + t R a test image."""
     full = WebSimulation()
-    assert (full.n_images - full.n_test, full.n_test) == (table_1["training_images"], table_1["test_images"])
+    n_test = full.is_test().sum()
+    assert (full.n_images - n_test, n_test) == (table_1["training_images"], table_1["test_images"])
     share = table_1["test_images"] / full.n_images
     rare = (table_1["training_queries"] - table_1["test_queries"]) / (1 - 2 * share)
     rest = table_1["training_queries"] - (1 - share) * rare
@@ -41,14 +42,13 @@ def test_the_numbers_of_queries_solve_for_the_printed_counts(table_1):
 
 def test_a_tenth_of_the_log_has_the_printed_numbers_in_proportion(table_1):
     log, is_test = TENTH.log, TENTH.is_test()
-    assert is_test.sum() == TENTH.n_test
     # four standard deviations: a rare query is in the test set by a throw of a coin
     deviation = np.sqrt(TENTH.n_rare_queries * TEST_SHARE * (1 - TEST_SHARE))
     for part, members in (("training", ~is_test), ("test", is_test)):
         n_queries = len(np.unique(log.query[members[log.image]]))
         assert abs(n_queries - table_1[f"{part}_queries"] / 10) < 4 * deviation
     # about a hundred relevant images of each in the training set
-    sizes = np.bincount(log.query[~is_test[log.image]], minlength=TENTH.n_queries).astype(np.float64)
+    sizes = np.bincount(log.query[~is_test[log.image]], minlength=len(log.query_topic)).astype(np.float64)
     assert 95 < (sizes * (sizes - 1)).sum() / (~is_test).sum() < 115
     # few pairs are lost; further queries are mostly of the image's topic; clicks have a heavy tail
     assert len(log.query) == round(TENTH.n_images * QUERIES_PER_IMAGE)
@@ -67,7 +67,7 @@ def test_a_log_is_well_formed_at_every_size(n_images):
     log = sim.log
     pairs = log.query.astype(np.int64) * n_images + log.image
     assert (np.diff(pairs) > 0).all()  # sorted, and each once
-    assert log.query.max() < sim.n_queries == sim.n_rare_queries + sim.n_full_queries
+    assert log.query.max() < len(log.query_topic) == sim.n_rare_queries + sim.n_full_queries
     assert np.isin(log.main_query * np.int64(n_images) + np.arange(n_images), pairs).all()
     np.testing.assert_array_equal(log.image_topic, log.query_topic[log.main_query])
     assert n_images <= len(pairs) <= round(n_images * QUERIES_PER_IMAGE)
