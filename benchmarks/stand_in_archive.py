@@ -38,7 +38,8 @@ from lookalike.core.job_log import write_record
 from lookalike.core.progress import counted, progress_lines
 from lookalike.core.seeds import generator
 from lookalike.data.archives import Archive, fetch_archive, unpack_archive
-from lookalike.data.painted_categories import CLUTTER, CLUTTER_LABEL, MAX_CLASSES, PaintedCategories
+from lookalike.data.painted_categories import CLUTTER_LABEL, PaintedCategories
+from lookalike.data.scene import NONE
 
 COUNTS = Path(__file__).parents[1] / "workflow" / "resources" / "caltech256-class-counts.csv"
 TOP_FOLDER = "256_ObjectCategories"
@@ -96,15 +97,15 @@ def paint(member: Member, seed: int) -> Bytes:
     """Paint an image of a class; the painter has 128 classes of a seed, so two seeds are used."""
     chance = generator(seed, "stand-in", *member)
     width, height = size_of(member, chance)
-    half, label = divmod(int(member.folder[:3]) - 1, MAX_CLASSES)
+    half, label = divmod(int(member.folder[:3]) - 1, 128)
     if member.folder == CLUTTER_LABEL:
-        half, label = member.number % 2, CLUTTER
+        half, label = member.number % 2, NONE
     shrink = max(1.0, (width * height / PAINTED_PIXELS) ** 0.5)
     low = round(height / shrink)
     # a recipe allows no shape as wide as that of the widest image
     narrow = min(round(width / shrink), 2 * low)
     size = {"width": narrow, "height": low}  # which may be less than a data set's
-    spec = PaintedCategories(classes=MAX_CLASSES, difficulty=DIFFICULTY, seed=2 * seed + half).model_copy(update=size)
+    spec = PaintedCategories(classes=128, difficulty=DIFFICULTY, seed=2 * seed + half).model_copy(update=size)
     picture = spec.paint(label, member.number)
     if (narrow, low) != (width, height):
         picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_CUBIC)

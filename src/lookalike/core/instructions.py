@@ -12,8 +12,6 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Final, Literal
 
-from lookalike.core.machine import cpu_fact
-
 Instructions = Literal["x86-64-v3", "native"]
 
 X86_64_V3: Final = {
@@ -41,6 +39,20 @@ X86_64_V3: Final = {
 """Environment variable to what holds its library to the instructions of x86-64-v3 (AVX2 and FMA, no AVX-512)."""
 NEEDED: Final = {"avx2", "fma", "bmi1", "bmi2", "f16c", "abm", "movbe"}
 """What Linux calls the instructions that x86-64-v3 has beside those of x86-64-v2."""
+
+
+def processor_name() -> str:
+    """Return the model of the processor, as the system names it."""
+    return cpu_fact("model name") or platform.processor() or platform.machine()
+
+
+def cpu_fact(name: str, described: Path = Path("/proc/cpuinfo")) -> str:
+    """Return what Linux says of the first processor under a name, or nothing where it says nothing."""
+    if described.is_file():
+        for line in described.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith(name):
+                return line.partition(":")[2].strip()
+    return ""
 
 
 def processor_flags(described: Path = Path("/proc/cpuinfo")) -> set[str]:

@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TextIO
 
 from lookalike.core.errors import LookalikeError, escaped
 from lookalike.core.files import disk_error_behind, write_json
-from lookalike.core.machine import processor_name
+from lookalike.core.instructions import processor_name
 
 SHOWN = "LOOKALIKE_RUN_IS_SHOWN"
 """Set for jobs of a run that shows failures from their logs, so that they do not write to the terminal themselves."""

@@ -14,12 +14,10 @@ from lookalike.core.arrays import Bytes
 from lookalike.core.files import write_text
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticClasses
-from lookalike.data.scene import OBJECTS, SCRAPS, SKIES, WALL, Cloth, Pose, Recipe, Scene
+from lookalike.data.scene import NONE, OBJECTS, SCRAPS, SKIES, WALL, Cloth, Pose, Recipe, Scene
 from lookalike.data.textures import FAMILIES, RAMPS, Random
 
-CLUTTER = -1  # stands for no class
 CLUTTER_LABEL = "257.clutter"
-MAX_CLASSES = 128
 _N_SHARED = 20  # materials that classes own together
 _N_BACKGROUNDS = 12
 _WORDS = {"stripes": "stripe", "dots": "dot", "bricks": "brick", "scales": "scale"}
@@ -87,20 +85,16 @@ class PaintedCategories(SyntheticClasses, Recipe):
         "noise": (1.0, 3.2),
     }
 
-    def names(self) -> list[str]:
-        """Return folder names of the classes: number, own material and shape, as in ``001.amber-weave-vase``."""
-        return [self.name_of(label) for label in range(self.classes)]
-
     def name_of(self, label: int) -> str:
-        """Return the folder name of a class, or (`CLUTTER`) of the images of none."""
-        if label == CLUTTER:
+        """Return a folder's name: number, own material and shape of a class, as in ``001.amber-weave-vase``."""
+        if label == NONE:
             return CLUTTER_LABEL
         shape, ((family, colours), *_), _ = category_of(self.seed, label)
         return f"{label + 1:03d}.{colours}-{_WORDS.get(family, family)}-{shape}"
 
     def counts(self) -> dict[tuple[int], int]:
         """Return how many images there are of each class, and of none."""
-        return {(label,): self.images_per_class for label in range(self.classes)} | {(CLUTTER,): self.clutter_images}
+        return {(label,): self.images_per_class for label in range(self.classes)} | {(NONE,): self.clutter_images}
 
     def path(self, label: int, number: int) -> str:
         """Return the path of an image, as in ``001.amber-weave-vase/001_0001.jpg``, numbered from 1."""
@@ -108,10 +102,10 @@ class PaintedCategories(SyntheticClasses, Recipe):
         return f"{name}/{name[:3]}_{number + 1:04d}.jpg"
 
     def paint(self, label: int, number: int) -> Bytes:
-        """Paint an image of a class, or (`CLUTTER`) of none: what is behind, then things from back to front."""
+        """Paint an image of a class, or (`NONE`) of none: what is behind, then things from back to front."""
         rng, knobs = generator(self.seed, "image", label + 1, number), self.knobs
         scene = Scene(self, (self.width, self.height), rng)
-        category = _any_category(self.seed, rng) if label == CLUTTER else category_of(self.seed, label)
+        category = _any_category(self.seed, rng) if label == NONE else category_of(self.seed, label)
         is_other = rng.random() < knobs["other background"]
         horizon = rng.uniform(0.2, 0.5)  # in shares of the height, from above
         backgrounds = (_any_category(self.seed, rng) if is_other else category).backgrounds

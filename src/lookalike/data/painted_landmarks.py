@@ -14,10 +14,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticLandmarks
 from lookalike.data.ground_truth import GroundTruth, Query, painted_truth, write_ground_truth
-from lookalike.data.scene import OBJECTS, Cloth, Pose, Recipe, Scene, ellipse, outlines
+from lookalike.data.scene import NONE, OBJECTS, Cloth, Pose, Recipe, Scene, ellipse, outlines
 from lookalike.data.textures import Random, look
 
-DISTRACTOR = -1  # stands for no landmark
 N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
 _N_OTHERS = 28  # buildings that no query asks for
 _N_ORNAMENTS = 8  # of a building, and of those that any may have
@@ -167,26 +166,21 @@ class PaintedLandmarks(SyntheticLandmarks, Recipe):
 
     def name_of(self, landmark: int) -> str:
         """Name of a landmark: a place and what kind of building it is, as in ``market_tower``."""
+        if landmark == NONE:
+            return "distractor"
         places = generator(self.seed, "names").permutation(_PLACES.split())
-        return (
-            "distractor" if landmark == DISTRACTOR else f"{places[landmark]}_{tuple(_SHAPES)[landmark % len(_SHAPES)]}"
-        )
-
-    def names(self) -> list[str]:
-        """Return names of the landmarks, sorted."""
-        return sorted(self.name_of(landmark) for landmark in range(self.landmarks))
+        return f"{places[landmark]}_{tuple(_SHAPES)[landmark % len(_SHAPES)]}"
 
     def counts(self) -> dict[tuple[int], int]:
         """Return how many images there are of each landmark, and of none."""
-        own = {(landmark,): self.images_per_landmark for landmark in range(self.landmarks)}
-        return own | {(DISTRACTOR,): self.distractors}
+        return {(number,): self.images_per_landmark for number in range(self.landmarks)} | {(NONE,): self.distractors}
 
     def path(self, landmark: int, number: int) -> str:
         """Name of an image's file, as in ``market_tower_000012.jpg`` or ``distractor_000034.jpg``."""
         return f"{self.name_of(landmark)}_{number:06d}.jpg"
 
     def paint(self, landmark: int, number: int) -> Bytes:
-        """Paint an image of a landmark, or (`DISTRACTOR`) of none."""
+        """Paint an image of a landmark, or (`NONE`) of none."""
         view, rng = view_of(self, landmark, number), generator(self.seed, "light", landmark + 1, number)
         scene = Scene(self, (self.width, self.height), rng)
         ground = _GROUNDS[rng.integers(len(_GROUNDS))]
@@ -222,14 +216,14 @@ class PaintedLandmarks(SyntheticLandmarks, Recipe):
 def view_of(recipe: PaintedLandmarks, landmark: int, number: int) -> View:
     """Return the view of an image: of a landmark one that the geometry puts into the list that is wanted."""
     rng = generator(recipe.seed, "image", landmark + 1, number)
-    owner = f"other {rng.integers(_N_OTHERS)}" if landmark == DISTRACTOR else f"landmark {landmark}"
+    owner = f"other {rng.integers(_N_OTHERS)}" if landmark == NONE else f"landmark {landmark}"
     middle = building_of(recipe.seed, owner)
     street = [middle]  # with one more on its left and on its right
     for side, other in zip((-1, 1), rng.choice(_N_OTHERS, size=2, replace=False), strict=True):
         neighbour = building_of(recipe.seed, f"other {other}")
         away = (middle.size[0] + neighbour.size[0]) / 2 + rng.uniform(1, 7)
         street.append(neighbour._replace(x=side * away, z=rng.uniform(-6, 0)))
-    if landmark == DISTRACTOR:
+    if landmark == NONE:
         wanted, more = str(rng.choice(("good", "far"), p=(0.6, 0.4))), int(rng.choice((0, 4), p=(0.85, 0.15)))
         return _view(recipe, street, _camera(recipe, middle, wanted, rng), rng, more)
     order = generator(recipe.seed, "relevance", landmark).permutation(recipe.images_per_landmark)

@@ -77,10 +77,6 @@ class PaintedTriplets(SyntheticTriplets, Recipe):
         shape, texture = self.kind_of(category)
         return f"{_TEXTURES[texture]}-{shape}"
 
-    def names(self) -> list[str]:
-        """Return names of the categories; those held out come last."""
-        return [self.name_of(category) for category in range(self.categories)]
-
     def counts(self) -> dict[tuple[str, int], int]:
         """Return how many images there are of each part and category; those held out have none to be trained on."""
         trained, every = range(self.categories - self.held_out), range(self.categories)
@@ -105,14 +101,25 @@ class PaintedTriplets(SyntheticTriplets, Recipe):
         return np.array(looks).reshape(-1, len(FACTORS))
 
     def paint(self, part: str, category: int, number: int) -> Bytes:
-        """Paint an image of a part."""
+        """Paint an image of a part: a backdrop, an object of a textured and some plain parts, and a little ball."""
         looks = dict(zip(FACTORS, self.looks(part, category, number).tolist(), strict=True))
-        scene = TripletScene(self, looks, generator(self.seed, "chance", part, category, number))
-        return scene.paint(*self.kind_of(category))
+        scene = Scene(self, (self.size, self.size), generator(self.seed, "chance", part, category, number))
+        (shape, texture), size = self.kind_of(category), self.size
+        _paint_backdrop(scene, looks)
+        askew = scene.rng.uniform(-1, 1, size=3) * self.knobs["askew"]
+        middle = size * (0.5 + askew[:2] * (0.22, 0.16))
+        half, mirrored = (0.20 + 0.19 * looks["size"]) * size, float(scene.rng.choice((-1, 1)))
+        pose = Pose(middle[0], middle[1], half, 0.25 * askew[2], mirrored)
+        scene.paint_thing(shape, pose, _materials(scene, looks, texture))
+        turn = 2 * np.pi * looks["companion"]
+        ball = np.clip(middle / size + 0.41 * np.array([np.cos(turn), np.sin(turn)]), 0.066, 0.934)
+        scene.paint_polygon(size * (ball + 0.066 * CIRCLE), hued(20, 2, 0)[0])
+        scene.paint_polygon(size * (ball + 0.053 * CIRCLE), hued(95, 4, 0.25)[0])
+        return scene.photograph()
 
     def write_beside(self, folder: str | Path) -> None:
         """Write what comes with the images: ``ratings.csv``, ``pool.csv`` and ``training/relevance.csv``."""
-        names, rows = self.names(), []
+        names, rows = [self.name_of(category) for category in range(self.categories)], []
         for number, (query, *answers) in enumerate(rated_triplets(self)):
             kind = "in-class" if answers[1][0] == query[0] else "out-of-class"
             for image, similarity in zip(answers, (1, -1), strict=True):
@@ -136,49 +143,27 @@ def relevance_of(looks: Doubles, others: Doubles) -> Doubles:
     return np.asarray(np.exp(-(difference**2) @ _WEIGHTS))
 
 
-class TripletScene(Scene):
-    """One image: an object of a textured and some plain parts, a little ball beside it, and chance around them."""
+def _materials(scene: Scene, looks: Mapping[str, float], texture: str) -> list[Material]:
+    """Return a texture in tones of the object's hue, and two plain tones of it."""
+    hue, tones = looks["object_hue"], 58 + (22 + 46 * looks["contrast"]) * np.linspace(-0.5, 0.5, 256)
+    zoom = 2.4 ** looks["frequency"] * 96 / scene.height
+    onto = turned(1.3 * (looks["orientation"] - 0.5), zoom, scene.rng.random(2))
+    plain = (np.repeat(hued(light, chroma, hue), 256, axis=0) for light, chroma in ((42, 34), (82, 20)))
+    return [Material(tile(scene.seed, texture, 0), colours, onto) for colours in (hued(tones, 42, hue), *plain)]
 
-    def __init__(self, recipe: PaintedTriplets, looks: Mapping[str, float], rng: Random) -> None:
-        super().__init__(recipe, (recipe.size, recipe.size), rng)
-        self.looks = looks
 
-    def paint(self, shape: str, texture: str) -> Bytes:
-        """Paint the backdrop, then what lies before it, then take the photograph."""
-        self._paint_backdrop()
-        looks, askew = self.looks, self.rng.uniform(-1, 1, size=3) * self.knobs["askew"]
-        middle = self.height * (0.5 + askew[:2] * (0.22, 0.16))
-        half, mirrored = (0.20 + 0.19 * looks["size"]) * self.height, float(self.rng.choice((-1, 1)))
-        self.paint_thing(shape, Pose(middle[0], middle[1], half, 0.25 * askew[2], mirrored), self._materials(texture))
-        turn = 2 * np.pi * looks["companion"]
-        ball = np.clip(middle / self.height + 0.41 * np.array([np.cos(turn), np.sin(turn)]), 0.066, 0.934)
-        self.paint_polygon(self.height * (ball + 0.066 * CIRCLE), hued(20, 2, 0)[0])
-        self.paint_polygon(self.height * (ball + 0.053 * CIRCLE), hued(95, 4, 0.25)[0])
-        return self.photograph()
-
-    def _materials(self, texture: str) -> list[Material]:
-        """Return a texture in tones of the object's hue, and two plain tones of it."""
-        looks, hue = self.looks, self.looks["object_hue"]
-        tones = 58 + (22 + 46 * looks["contrast"]) * np.linspace(-0.5, 0.5, 256)
-        zoom = 2.4 ** looks["frequency"] * 96 / self.height
-        onto = turned(1.3 * (looks["orientation"] - 0.5), zoom, self.rng.random(2))
-        plain = (np.repeat(hued(light, chroma, hue), 256, axis=0) for light, chroma in ((42, 34), (82, 20)))
-        return [Material(tile(self.seed, texture, 0), colours, onto) for colours in (hued(tones, 42, hue), *plain)]
-
-    def _paint_backdrop(self) -> None:
-        """Paint a backdrop of one hue, lighter above or below, with faint clouds, stains and specks of clutter."""
-        looks, size = self.looks, self.height
-        soft = look(tile(self.seed, "cloud", 0), (size, size), turned(0, 1.5 * 96 / size, self.rng.random(2)))
-        slope = 44 * (looks["gradient"] - 0.5) * np.linspace(1, -1, size)[:, None]
-        light = np.clip(28 + 58 * looks["background_light"] + slope + (soft - 127.5) / 26, 3, 99)
-        self.canvas = hued(light.ravel(), 24, looks["background_hue"]).reshape(size, size, 3)
-        for most, least, largest, opacity in ((6, 0.12, 0.34, 0.75), (14, 0.01, 0.045, 1.0)):
-            for _ in range(self.rng.binomial(most, self.knobs["clutter"])):
-                angle, radius = self.rng.uniform(0, np.pi), size * self.rng.uniform(least, largest)
-                turn = turned(angle, radius, (0, 0))[:2, :2]
-                corners = CIRCLE * (1, 0.6) @ turn + size * self.rng.random(2)
-                colour = hued(self.rng.uniform(35, 85), 28, self.rng.random())[0]
-                self.paint_polygon(corners, colour, opacity)
+def _paint_backdrop(scene: Scene, looks: Mapping[str, float]) -> None:
+    """Paint a backdrop of one hue, lighter above or below, with faint clouds, stains and specks of clutter."""
+    rng, size = scene.rng, scene.height
+    soft = look(tile(scene.seed, "cloud", 0), (size, size), turned(0, 1.5 * 96 / size, rng.random(2)))
+    slope = 44 * (looks["gradient"] - 0.5) * np.linspace(1, -1, size)[:, None]
+    light = np.clip(28 + 58 * looks["background_light"] + slope + (soft - 127.5) / 26, 3, 99)
+    scene.canvas = hued(light.ravel(), 24, looks["background_hue"]).reshape(size, size, 3)
+    for most, least, largest, opacity in ((6, 0.12, 0.34, 0.75), (14, 0.01, 0.045, 1.0)):
+        for _ in range(rng.binomial(most, scene.knobs["clutter"])):
+            angle, radius = rng.uniform(0, np.pi), size * rng.uniform(least, largest)
+            corners = CIRCLE * (1, 0.6) @ turned(angle, radius, (0, 0))[:2, :2] + size * rng.random(2)
+            scene.paint_polygon(corners, hued(rng.uniform(35, 85), 28, rng.random())[0], opacity)
 
 
 def pool_of(recipe: PaintedTriplets, category: int) -> list[Image]:
@@ -221,8 +206,8 @@ def _rated(category: int, looks: Doubles, noise: list[Image], rng: Random) -> tu
 def relevance_table(recipe: PaintedTriplets) -> pd.DataFrame:
     """Return pairs of training images of one category (``image1``, ``image2``: paths there) and ``relevance``."""
     tables = []
-    for category, name in enumerate(recipe.names()):
-        looks = recipe.all_looks("training", category)
+    for category in range(recipe.categories):
+        name, looks = recipe.name_of(category), recipe.all_looks("training", category)
         first, second = np.triu_indices(len(looks), k=1)
         relevance = relevance_of(looks[first], looks[second])
         pairs = [[f"{name}/{number + 1:04d}.jpg" for number in numbers] for numbers in (first, second)]

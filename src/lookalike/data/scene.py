@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple
@@ -33,7 +33,7 @@ SKIES = (  # colours at the zenith and at the horizon
     ((24, 30, 66), (96, 104, 152)),  # night
     ((170, 140, 190), (252, 208, 208)),  # rosy
 )
-WALL = -1  # in place of the number of a sky
+WALL = NONE = -1  # in place of the number of a sky, and of a class or landmark
 
 
 def _box(left: float, top: float, right: float, bottom: float) -> Doubles:
@@ -295,12 +295,15 @@ class Recipe(Painted, ABC):
         return {name: low + (high - low) * self.difficulty for name, (low, high) in self.extremes.items()}
 
     @abstractmethod
-    def names(self) -> list[str]:
-        """Return names of the classes, landmarks or categories."""
+    def name_of(self, number: int) -> str:
+        """Return the name of a class, landmark or category, or of what is none of them."""
 
     @abstractmethod
     def counts(self) -> dict[Any, int]:
-        """Return how many images each group has; a group and a number are the arguments of `path` and `paint`."""
+        """Return how many images each group has, whose last part is the number of what is named.
+
+        A group and a number of an image are the arguments of `path` and `paint`.
+        """
 
     @abstractmethod
     def path(self, *member: Any) -> str:
@@ -314,10 +317,9 @@ class Recipe(Painted, ABC):
     def write_beside(self, folder: str | Path) -> None:
         """Write what comes with the images in a folder."""
 
-    def members(self) -> Iterator[tuple[Any, ...]]:
-        """Yield group and number of every image."""
-        for group, count in self.counts().items():
-            yield from ((*group, number) for number in range(count))
+    def names(self) -> list[str]:
+        """Return the sorted names of the classes, landmarks or categories."""
+        return sorted({self.name_of(group[-1]) for group in self.counts() if group[-1] != NONE})
 
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits that any other setting, or version of the recipe, would change."""
@@ -327,7 +329,8 @@ class Recipe(Painted, ABC):
     def write_images(self, folder: str | Path, shard: int = 0, n_shards: int = 1) -> int:
         """Paint and write every `n_shards`-th image as JPEG, whole or not at all, and return how many these are."""
         cv2.setNumThreads(1)
-        root, mine = Path(folder).absolute(), list(self.members())[shard::n_shards]
+        members = [(*group, number) for group, count in self.counts().items() for number in range(count)]
+        root, mine = Path(folder).absolute(), members[shard::n_shards]
         root.mkdir(parents=True, exist_ok=True)
         # unfinished files lie beside the folder, so that none of them is ever listed as an image
         with TemporaryDirectory(dir=root.parent, prefix=f".{root.name}.") as scratch:

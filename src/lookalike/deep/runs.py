@@ -19,7 +19,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
-from lookalike.core.machine import processor_name
+from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.networks import Sampling
 from lookalike.data.relevance import RelevanceData

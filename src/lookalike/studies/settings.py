@@ -11,9 +11,8 @@ from pydantic import BeforeValidator, Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import MADE_BY_CODE, STUDIES
-from lookalike.core.settings.model import Id, validated
+from lookalike.core.settings.model import Id, refer, validated
 from lookalike.core.settings.schema import Shared
-from lookalike.core.settings.sentences import refer
 from lookalike.exhibits.registry import ROOMS, Exhibit
 from lookalike.exhibits.study import Study
 from lookalike.learners.registry import MODULES

@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from lookalike.data import painted_landmarks
-from lookalike.data.painted_categories import CLUTTER, PaintedCategories
-from lookalike.data.painted_landmarks import DISTRACTOR, Camera, PaintedLandmarks, View
+from lookalike.data.painted_categories import PaintedCategories
+from lookalike.data.painted_landmarks import Camera, PaintedLandmarks, View
 from lookalike.data.painted_triplets import PaintedTriplets, rated_triplets, relevance_of
-from lookalike.data.scene import Pose
+from lookalike.data.scene import NONE, Pose
 
 CATEGORIES = PaintedCategories(classes=3, images_per_class=4, clutter_images=2, width=128, height=96, seed=5)
 LANDMARKS = PaintedLandmarks(
@@ -19,12 +19,12 @@ LANDMARKS = PaintedLandmarks(
 )
 FEW = {"images_per_category": 10, "evaluation_images_per_category": 12}
 TRIPLETS = PaintedTriplets(categories=5, held_out=1, triplets=100, noise_images=0.4, size=48, seed=7, **FEW)
-SOME_CATEGORIES = [(0, 3), (0, 2), (2, 3), (CLUTTER, 1)]
+SOME_CATEGORIES = [(0, 3), (0, 2), (2, 3), (NONE, 1)]
 SOME_TRIPLETS = [("training", 1, 2), ("evaluation", 1, 2), ("training", 1, 3), ("training", 2, 2)]
 # recipe, more of everything, and some of its images
 RECIPES = {
     "categories": (CATEGORIES, {"classes": 9, "images_per_class": 7, "clutter_images": 5}, SOME_CATEGORIES),
-    "landmarks": (LANDMARKS, {"landmarks": 3, "distractors": 9}, [(1, 3), (1, 4), (0, 3), (DISTRACTOR, 2)]),
+    "landmarks": (LANDMARKS, {"landmarks": 3, "distractors": 9}, [(1, 3), (1, 4), (0, 3), (NONE, 2)]),
     "triplets": (TRIPLETS, {"categories": 6, "images_per_category": 12}, SOME_TRIPLETS),
 }
 each_recipe = pytest.mark.parametrize("name", RECIPES)

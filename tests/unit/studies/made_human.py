@@ -9,8 +9,7 @@ from PIL import Image
 
 from lookalike.core.files import write_json, write_table
 from lookalike.core.settings.methods import Method
-from lookalike.core.settings.ratings import Ratings
-from lookalike.core.settings.schema import Shared
+from lookalike.core.settings.schema import Ratings, Shared
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import draw_plan

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.files import write_json, write_table
-from lookalike.core.machine import processor_name
+from lookalike.core.instructions import processor_name
 from lookalike.core.settings.methods import Fit
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category.folds import Fold, learned_symmetry, symmetry_index

@@ -13,10 +13,8 @@ from pydantic import Field
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
 from lookalike.core.settings.methods import Fit, Method
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain
-from lookalike.core.settings.ratings import Ratings
-from lookalike.core.settings.schema import Descriptor, Representation
-from lookalike.core.settings.sentences import check_exhibits, refer, refer_once
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, check_exhibits, only, plain, refer, refer_once
+from lookalike.core.settings.schema import Descriptor, Ratings, Representation
 from lookalike.data.subsets import read_published_subsets
 from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.study import Files

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import EMBEDDING_KINDS
-from lookalike.core.settings.model import Distinct, Section
-from lookalike.core.settings.sentences import refer
+from lookalike.core.settings.model import Distinct, Section, refer
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import plus_minus
 from lookalike.studies.method_study import MethodStudy, fit_of

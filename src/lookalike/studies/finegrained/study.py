@@ -12,9 +12,8 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import TRIPLET_KINDS, ClassTriplets
-from lookalike.core.settings.model import plain
+from lookalike.core.settings.model import plain, refer_kind
 from lookalike.core.settings.networks import HeldOutImages, Network, Sampler, Sampling
-from lookalike.core.settings.sentences import refer_kind
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from lookalike.core.settings.ratings import Ratings
+from lookalike.core.settings.schema import Ratings
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.results import select

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_json
-from lookalike.core.machine import processor_name
+from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.exhibits.results import select, write_results

@@ -14,9 +14,21 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS, LandmarkFolders
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out, names_or, only, plain
+from lookalike.core.settings.model import (
+    ABSENT,
+    Absent,
+    Distinct,
+    Number,
+    Section,
+    left_out,
+    names_or,
+    only,
+    plain,
+    refer,
+    refer_kind,
+    refer_once,
+)
 from lookalike.core.settings.schema import CodebookTraining, SiftSettings
-from lookalike.core.settings.sentences import refer, refer_kind, refer_once
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
 from lookalike.data.visterm_folder import labels_in

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookalike.core.arrays import Array, Integers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_array, write_json, write_table
-from lookalike.core.machine import processor_name
+from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.model import plain
 from lookalike.data.query_log import QueryLog

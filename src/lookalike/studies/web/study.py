@@ -10,8 +10,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import WEB_KINDS, SimulatedWeb, Simulation
-from lookalike.core.settings.model import ABSENT, Absent, only
-from lookalike.core.settings.sentences import refer_kind
+from lookalike.core.settings.model import ABSENT, Absent, only, refer_kind
 from lookalike.exhibits.model import Drawn, Figure, Table
 from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import Exhibit
