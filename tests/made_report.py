@@ -9,8 +9,7 @@ import pandas as pd
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.claims_table import COLUMNS, claims_markdown, decided
+from lookalike.exhibits.claims import COLUMNS, claims_markdown, claims_of, decided
 from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
 from lookalike.exhibits.registry import Exhibit

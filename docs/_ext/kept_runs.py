@@ -22,8 +22,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.claims_table import decided, read_claims
+from lookalike.exhibits.claims import claims_of, decided, read_claims
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.words import NO_NUMBER

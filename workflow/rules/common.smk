@@ -435,7 +435,7 @@ def command_of(wildcards):
 
 def closing():
     """Last words of a run: the main numbers of its studies, how many claims hold, and where the report is."""
-    from lookalike.exhibits.claims_table import read_claims
+    from lookalike.exhibits.claims import read_claims
     from lookalike.exhibits.words import counts_words
 
     headlines = [Path(f"results/{dataset}/exhibits/headline.txt") for dataset in asked_for()]

@@ -8,8 +8,7 @@ with logged(snakemake):
     import pandas as pd
 
     from lookalike.core.files import read_table, write_table, write_text
-    from lookalike.exhibits.claims import claims_of
-    from lookalike.exhibits.claims_table import claims_markdown, decided, read_claims
+    from lookalike.exhibits.claims import claims_markdown, claims_of, decided, read_claims
 
     tested = map(read_table, [*snakemake.input.tested, *snakemake.params.others])
     kept = [pd.DataFrame(read_claims(Path(path)), dtype=str) for path in snakemake.input.kept]

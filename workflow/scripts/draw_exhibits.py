@@ -6,7 +6,7 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.files import write_table, write_text
-    from lookalike.exhibits.claims_table import claim_records
+    from lookalike.exhibits.claims import claim_records
     from lookalike.exhibits.registry import exhibits_of
     from lookalike.exhibits.statuses import State
     from lookalike.exhibits.words import headline

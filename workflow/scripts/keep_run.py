@@ -8,7 +8,7 @@ with logged(snakemake):
     import pandas as pd
 
     from lookalike.core.files import read_table, write_json, write_table
-    from lookalike.exhibits.claims_table import COLUMNS
+    from lookalike.exhibits.claims import COLUMNS
     from lookalike.report.kept import run_summary
     from lookalike.report.provenance import read_jobs
     from lookalike.report.results import Results

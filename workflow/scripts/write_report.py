@@ -7,7 +7,7 @@ with logged(snakemake):
 
     from lookalike.core.files import read_json, write_table
     from lookalike.core.tables import read_cells
-    from lookalike.exhibits.claims_table import read_claims
+    from lookalike.exhibits.claims import read_claims
     from lookalike.exhibits.printed import COLUMNS
     from lookalike.report.ledger import ledger, numbers_at_hand
     from lookalike.report.provenance import read_jobs

@@ -2,6 +2,10 @@
 
 A claim names the contrasts that it is about (``map: oasis - mcml, lego``), a predicate of `PREDICATES`, and its bounds.
 Its contrasts decide it by their 95% intervals; a number without an interval is a cell of a table and decides nothing.
+
+Each claim is tested on a study by itself: a study's job writes what `claim_records` returns, and `keep_run` keeps it
+with a run. Then one job decides a paper's primary claims together: `decided` makes results/claims.csv, and pages,
+README, notebooks and the terminal read that table.
 """
 
 from __future__ import annotations
@@ -13,10 +17,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pandas as pd
+
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, Contrast
+from lookalike.core.tables import read_cells
+from lookalike.exhibits import words
+from lookalike.exhibits.contrasts import GRID, ITERATIONS, NO_RESULT, NOT_RUN, SEEDS, STEPS, TIME, TRAINING, Contrast
+from lookalike.exhibits.printed import p_value
+from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.sheets import markdown, sheets_of_records
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
@@ -26,6 +38,32 @@ LEVEL = 0.05
 """A p-value below it is small, and intervals are of 1 minus it."""
 LOST = {"folds": 1, "jackknife over classes": 1, "landmarks": 1, "seeds": 1}
 """Intervals that are of a t distribution to how many degrees of freedom fewer than repeats it has."""
+ABSENT = f":{NOT_RUN}"
+"""Limit of a row that stands for a contrast that there is not, though its methods were run."""
+LIMITS = {
+    ITERATIONS: "stopped at its limit of iterations",
+    TIME: "ran into its time limit",
+    STEPS: "chose the last traced step",
+    GRID: "chose an end of its grid",
+    TRAINING: "still learned when its training ended",
+    SEEDS: "had fewer than three seeds",
+}
+"""What a method did that a limit of ours ended."""
+COLUMNS = (
+    *("id", "paper", "place", "exhibit", "claim", "primary", "seen", "dataset", "title", "data"),
+    *("verdict", "tried", "untried", "reason", "p", "p_adjusted", "evidence", "further", "rows", "decided_by"),
+)
+"""Columns of results/claims.csv, all of them text.
+
+``primary`` is "yes" in the one row that decides a primary claim (in the table of one run, of every claim that some run
+decides), and ``seen`` what had been seen of it before.
+``title`` and ``data`` say on which data it was tested, and over how many repeats; ``tried`` and ``untried`` name parts
+of a study. ``p`` says how sure a verdict is by itself, ``p_adjusted`` among the primary claims of its paper.
+``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the differences
+behind a verdict, as `lookalike.exhibits.words.differences` gives them."""
+HEADS = {name: name for name in ("paper", "place", "claim", "title", "verdict", "p_adjusted", "evidence")}
+"""Columns of claims.md, and their heads."""
+HEADS |= {"title": "run", "p_adjusted": "p, adjusted"}
 
 
 class Reason(StrEnum):
@@ -82,8 +120,6 @@ class Scope(NamedTuple):
     """Printed settings of the claim that were not run, or have not what it is about."""
 
 
-ABSENT = f":{NOT_RUN}"
-"""Limit of a row that stands for a contrast that there is not, though its methods were run."""
 NOWHERE = Scope(())
 
 
@@ -97,6 +133,8 @@ class Verdict:
     p: float = math.nan
     """The smallest level of intervals at which it comes out so; NaN where it is open."""
     reason: Reason = Reason.DECIDED
+    why: str = ""
+    """Why its predicate did not decide, in a sentence; "" where it did, or its rows say so."""
     scope: Scope = NOWHERE
 
 
@@ -118,39 +156,56 @@ def claims_of(rows: Iterable[Mapping[str, str]]) -> list[Claim]:
 def read_pairs(text: str) -> Pairs:
     """Read ``metric: first, first - second, second``; ``metric?: ...`` is left out where there is none."""
     metric, _, names = text.partition(": ")
-    first, _, second = names.partition(" - ")
-    firsts, seconds = (tuple(name.strip() for name in names.split(",") if name.strip()) for names in (first, second))
-    return Pairs(metric.replace("?", "").strip(), firsts, seconds, "?" in metric)
+    firsts, _, seconds = names.partition(" - ")
+    first, second = (tuple(filter(None, map(str.strip, names.split(",")))) for names in (firsts, seconds))
+    return Pairs(metric.replace("?", "").strip(), first, second, "?" in metric)
+
+
+# On one study ---------------------------------------------------------------------------------------------------------
 
 
 def decide(claim: Claim, study: Study) -> Verdict:
     """Decide a claim on a study by its predicate, unless it was not run or this run cannot tell."""
     if claim.predicate not in PREDICATES:
         raise LookalikeError(f"claim {claim.id}: there is no predicate {claim.predicate!r}")
-    if study.not_run or not all(any(map(study.was_run, methods)) for methods in methods_of(claim, study)):
-        return Verdict(Outcome.NOT_RUN, reason=Reason.NOT_RUN)
+    names = dict.fromkeys(
+        name for part in claim.contrasts if not part.is_optional for name in (*part.first, *part.second)
+    )
+    missing = [study.title_of(name) for name in names if not any(map(study.was_run, study.role(name)))]
+    if study.not_run or missing:
+        why = study.not_run or f"{' and '.join(missing)} not run."
+        return Verdict(Outcome.NOT_RUN, reason=Reason.NOT_RUN, why=why)
     scope = study.scope_of(claim)
     ask = partial(PREDICATES[claim.predicate], **claim.parameters)
     found = replace(together(groups_in(claim, study, scope.settings), ask), scope=scope)
     if found.outcome is Outcome.LEFT_OUT:
         found = replace(found, outcome=Outcome.OPEN)
     if found.outcome is Outcome.NOT_RUN:
-        return replace(found, reason=Reason.NOT_RUN)
-    limited = {limit for row in found.rows for _, limit in row.codes}
-    for reason, stops in (
-        (Reason.PROTOCOL, claim.protocol and not study.follows_protocol()),
-        (Reason.LIMIT, limited & {*claim.limits}),
-        (Reason.NO_INTERVAL, found.outcome is not Outcome.OPEN and not any(row.has_interval for row in found.rows)),
+        return replace(found, reason=Reason.NOT_RUN, why="" if found.rows else "None of its parts was run.")
+    is_other = bool(claim.protocol) and not study.follows_protocol()
+    decides = found.outcome is Outcome.OPEN or any(row.has_interval for row in found.rows)
+    for reason, why in (
+        (Reason.PROTOCOL, f"It is about another protocol: {claim.protocol}." * is_other),
+        (Reason.LIMIT, limit_words(claim, found.rows, study)),
+        (Reason.NO_INTERVAL, "" if decides else "Its numbers have no interval here."),
     ):
-        if stops:
-            return replace(found, outcome=Outcome.OPEN, p=math.nan, reason=reason)
+        if why:
+            return replace(found, outcome=Outcome.OPEN, p=math.nan, reason=reason, why=why)
     return found
 
 
-def methods_of(claim: Claim, study: Study) -> list[list[str]]:
-    """Return groups of methods that a claim depends on, of each of which one is enough."""
-    parts = (part for part in claim.contrasts if not part.is_optional)
-    return [study.role(name) for name in dict.fromkeys(name for part in parts for name in (*part.first, *part.second))]
+def limit_words(claim: Claim, rows: Iterable[Contrast], study: Study) -> str:
+    """Say which limits ended the methods of a claim that it cannot be decided with; "" where none did."""
+    ended: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        for method, limit in row.codes:
+            if limit in claim.limits:
+                ended.setdefault((limit, row.setting), {})[study.title_of(method)] = None
+    said = (
+        f"{' and '.join(names)} {LIMITS[limit]} ({study.setting_title(setting)})"
+        for (limit, setting), names in ended.items()
+    )
+    return f"{'; '.join(said)}." if ended else ""
 
 
 def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group]:
@@ -200,9 +255,9 @@ def together(groups: Sequence[Group], ask: Callable[[Group], Verdict]) -> Verdic
     outcome = next((outcome for outcome in order if outcome in outcomes), Outcome.NOT_RUN)
     levels = [answer.p for answer in answers if answer.outcome is outcome]
     p = max(levels) if outcome is Outcome.HOLDS else n_known * min(levels) if outcome is Outcome.FAILS else math.nan
-    decided = [group for group, found in zip(groups, outcomes, strict=True) if found is outcome]
-    others = [group for group, found in zip(groups, outcomes, strict=True) if found is not outcome]
-    return Verdict(outcome, tuple(row for group in (*decided, *others) for row in group), p)
+    # those that decided come first
+    ordered = sorted(zip(groups, outcomes, strict=True), key=lambda pair: pair[1] is not outcome)
+    return Verdict(outcome, tuple(row for group, _ in ordered for row in group), p)
 
 
 def unknown(group: Group) -> Verdict | None:
@@ -236,15 +291,11 @@ def p_at(row: Contrast, bound: float) -> float:
     return float(2 * (special.stdtr(freedom, errors) if freedom > 0 else special.ndtr(errors)))
 
 
-# Predicates -----------------------------------------------------------------------------------------------------------
-
-
 def within(group: Group, low: float = -math.inf, high: float = math.inf) -> Verdict:
     """Holds if every 95% interval lies within the bounds, fails if all lie beyond; at a bound is not within it."""
     if any(math.isnan(row.low + row.high) for row in group):
         return Verdict(Outcome.OPEN)
-    p_of_bounds = [(p_at(row, low), p_at(row, high)) for row in group]
-    below, above = (max(levels) for levels in zip(*p_of_bounds, strict=True))
+    below, above = (max(p_at(row, bound) for row in group) for bound in (low, high))
     for outcome, is_so, p in (
         (Outcome.HOLDS, all(low < row.low and row.high < high for row in group), max(below, above)),
         (Outcome.FAILS, all(row.high <= low for row in group), below),
@@ -267,3 +318,112 @@ def at_every_k(group: Group) -> Verdict:
 
 PREDICATES: dict[str, Callable[..., Verdict]] = {predicate.__name__: predicate for predicate in (within, at_every_k)}
 """What asks one contrast, by all of its intervals."""
+
+
+def claim_records(study: Study) -> pd.DataFrame:
+    """Return every claim of a study by itself; none where it was not run, or where code made what it would rest on."""
+    is_evidence = study.has("contrasts") and not (study.not_run or study.synthetic or study.simulated)
+    records = [_record(study, claim) for claim in claims_of(study.claim_rows)] if is_evidence else []
+    return pd.DataFrame(records, columns=list(COLUMNS), dtype=str)
+
+
+def _record(study: Study, claim: Claim) -> dict[str, str]:
+    """Test a claim on a study, and say what came of it."""
+    verdict = decide(claim, study)
+    evidence, *further = [*filter(None, [verdict.why, *words.evidence(verdict, study)])] or [""]
+    return dict.fromkeys(COLUMNS, "") | {
+        **_about(claim),
+        "primary": "yes" if claim.run else "",
+        "dataset": study.dataset,
+        "title": study.title,
+        "data": study.data_sentence(None),
+        "verdict": verdict.outcome,
+        **dict(zip(("tried", "untried"), words.tried_on(verdict, study), strict=True)),
+        "reason": verdict.reason,
+        "p": "" if math.isnan(verdict.p) else repr(verdict.p),
+        "evidence": evidence,
+        "further": json.dumps(further, ensure_ascii=False),
+        "rows": json.dumps(words.differences(verdict, study), ensure_ascii=False),
+        "decided_by": words.predicate_words(claim),
+    }
+
+
+def _about(claim: Claim) -> dict[str, str]:
+    """Return what claims.csv says of a claim."""
+    return {**{name: getattr(claim, name) for name in ("id", "paper", "place", "exhibit", "seen")}, "claim": claim.text}
+
+
+# All together ---------------------------------------------------------------------------------------------------------
+
+
+def decided(
+    tested: Iterable[pd.DataFrame],
+    kept: Iterable[pd.DataFrame],
+    claims: Sequence[Claim],
+    command_of: Callable[[str], str],
+) -> pd.DataFrame:
+    """Decide the papers' claims: the primary ones first, each by one run, then all others on every data set at hand.
+
+    A primary claim is decided by the first of its runs that is at hand, in the results or as it was kept; of one that
+    is not, the row has the command that makes it. Their p-values are adjusted over those of a paper (Holm): what is
+    sure by itself and not among them is undecided.
+    """
+    found, at_hand = _by_run(tested), _by_run(kept)
+    at_hand |= found
+    primary = []
+    for claim in (claim for claim in claims if claim.run):
+        rows = (at_hand.get((run, claim.id), {"verdict": Outcome.NOT_RUN}) for run in claim.run)
+        absent = {"dataset": claim.run[0], "title": claim.run[0], "verdict": Outcome.NOT_RUN, "reason": Reason.NOT_RUN}
+        absent |= {"evidence": f"Not run: {command_of(claim.run[0])}", "further": "[]", "rows": "[]"}
+        absent["decided_by"] = words.predicate_words(claim)
+        row = next((row for row in rows if row["verdict"] != Outcome.NOT_RUN), absent)
+        primary.append({**dict.fromkeys(COLUMNS, ""), **row, **_about(claim), "primary": "yes"})
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        _adjust([row for row in primary if row["paper"] == paper and row["verdict"] != Outcome.NOT_RUN])
+    decides = {(row["dataset"], row["id"]) for row in primary}
+    others = [row | {"primary": ""} for key, row in found.items() if key not in decides]
+    return pd.DataFrame([*primary, *others], columns=list(COLUMNS), dtype=str)
+
+
+def _by_run(tables: Iterable[pd.DataFrame]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of tables by data set and claim."""
+    rows = (
+        {str(name): str(cell) for name, cell in row.items()} for table in tables for row in table.to_dict("records")
+    )
+    return {(row["dataset"], row["id"]): row for row in rows}
+
+
+def _adjust(rows: list[dict[str, str]]) -> None:
+    """Adjust the p-values of the primary claims of a paper; what is undecided by itself has none and counts as 1."""
+    # heavy, and every plan imports this module
+    from lookalike.ranking.comparison import holm
+
+    for row, p in zip(rows, holm([float(row["p"] or 1) for row in rows]), strict=True):
+        if row["p"]:
+            row["p_adjusted"] = repr(float(p))
+            if p >= LEVEL:
+                row["further"] = json.dumps([row["evidence"], *json.loads(row["further"])], ensure_ascii=False)
+                own, adjusted = p_value(float(row["p"])), p_value(p)
+                row["evidence"] = (
+                    f"By its own interval it {row['verdict']} (p {own}). Adjusted over the paper's {len(rows)} primary "
+                    f"claims (Holm), p is {adjusted}."
+                )
+                row |= {"verdict": Outcome.OPEN, "reason": Reason.AMONG_OTHERS}
+
+
+def read_claims(path: Path) -> list[dict[str, str]]:
+    """Read the rows of results/claims.csv, or of the verdicts of a kept run; none where there is no such table."""
+    rows = read_cells(path, COLUMNS, exact=True).to_dict("records") if path.is_file() else []
+    return [{str(name): str(cell) for name, cell in row.items()} for row in rows]
+
+
+def claims_markdown(frame: pd.DataFrame) -> str:
+    """Return the decided claims as a page of Markdown: the primary ones, then the others, with what decided each."""
+    parts = ["# Claims of the papers", words.counts_words(_by_run([frame]).values())]
+    cells = frame.assign(p_adjusted=[f"{float(p):.2g}" if p else "" for p in frame["p_adjusted"]])
+    for is_primary, title in (("yes", "Primary claims"), ("", "Further claims, each by its own 95% intervals")):
+        own = cells[cells["primary"] == is_primary]
+        if len(own):
+            titles = {"paper": {id: paper.short for id, paper in PAPERS.items()}}
+            parts += [f"## {title}", markdown(sheets_of_records(own, HEADS, titles))]
+    return "\n\n".join(parts) + "\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Literal
 
@@ -76,6 +76,16 @@ class Contrast:
         """Tell whether it has an interval over repeats, of chance and not of what a limit leaves open."""
         return self.interval not in ("", LEFT_OPEN) and math.isfinite(self.low + self.high)
 
+    @property
+    def has_width(self) -> bool:
+        """Tell whether both ends of its interval are known, and differ."""
+        return math.isfinite(self.low + self.high) and self.low < self.high
+
+    @property
+    def is_left_open(self) -> bool:
+        """Tell whether a limit leaves an end of its interval open."""
+        return math.isinf(self.low) or math.isinf(self.high)
+
     def left_open(self, *, below: bool = False, above: bool = False) -> Contrast:
         """Return the row with the ends open beyond which a longer trace or time limit could move it."""
         low, high = -math.inf if below else self.low, math.inf if above else self.high
@@ -85,6 +95,15 @@ class Contrast:
         """Return the second minus the first."""
         mean, high, low, printed = (-number for number in (self.mean, self.low, self.high, self.printed))
         return replace(self, first=self.second, second=self.first, mean=mean, low=low, high=high, printed=printed)
+
+
+def widest(rows: Sequence[Contrast]) -> Contrast:
+    """Return one contrast of all its intervals, with the widest of them."""
+    lows, highs = (
+        [end for end in ends if not math.isnan(end)]
+        for ends in zip(*((row.low, row.high) for row in rows), strict=True)
+    )
+    return replace(rows[0], low=min(lows, default=math.nan), high=max(highs, default=math.nan))
 
 
 COLUMNS = tuple(field.name for field in fields(Contrast))

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_json
 from lookalike.exhibits import words
-from lookalike.exhibits.claims_table import read_claims
+from lookalike.exhibits.claims import read_claims
 from lookalike.exhibits.registry import PAPERS, ROOMS
 from lookalike.exhibits.sheets import html
 from lookalike.exhibits.statuses import State

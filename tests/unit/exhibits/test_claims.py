@@ -154,8 +154,7 @@ GRID = gap(1, 2, limits="mcml:grid")
 def test_gates_stand_before_the_predicate_and_are_told_first(asked, study, outcome, reason, first):
     verdict = decide(asked, study)
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
-    gate = words.gate_words(asked, verdict, study)
-    assert [*filter(None, [gate]), *words.evidence(verdict, study)][0].startswith(first)
+    assert [*filter(None, [verdict.why]), *words.evidence(verdict, study)][0].startswith(first)
 
 
 def test_a_number_without_an_interval_decides_nothing():

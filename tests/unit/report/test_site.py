@@ -14,7 +14,7 @@ from plotted import too_small
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
-from lookalike.exhibits.claims_table import read_claims
+from lookalike.exhibits.claims import read_claims
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.report import PAGES, front

@@ -10,7 +10,7 @@ import made_web
 import pytest
 from contract import NOT_RUN, check_exhibits, check_not_run, n_printed
 
-from lookalike.exhibits.claims_table import claim_records
+from lookalike.exhibits.claims import claim_records
 from lookalike.exhibits.words import headline
 from lookalike.report.kept import run_summary
 from lookalike.report.provenance import read_jobs

@@ -26,8 +26,7 @@ from made_category import (
 )
 
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import claims_of, decide
-from lookalike.exhibits.claims_table import claim_records
+from lookalike.exhibits.claims import claim_records, claims_of, decide
 from lookalike.exhibits.statuses import Outcome
 from lookalike.learners import OASIS, Euclidean
 from lookalike.ranking.comparison import corrected_t_test

@@ -5,8 +5,7 @@ import pytest
 from contract import contrasted, verdict_on
 from made_finegrained import CLAIM_ROWS, KINDS, LEVELS, NONE, PRINTED, REAL, UNIFORM, of_numbers
 
-from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.claims_table import claim_records
+from lookalike.exhibits.claims import claim_records, claims_of
 from lookalike.exhibits.contrasts import SYNTHETIC
 from lookalike.exhibits.statuses import Outcome
 from lookalike.studies.finegrained.systems import TABLE1

@@ -7,7 +7,7 @@ import pytest
 from made_human import IDS, LABELS, RANKS, drawn, make_rankings, make_ratings, make_study
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.claims_table import claim_records
+from lookalike.exhibits.claims import claim_records
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.contrasts import paired_shares
 

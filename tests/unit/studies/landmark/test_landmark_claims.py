@@ -7,9 +7,8 @@ import pytest
 from contract import verdict_on
 from made_landmark import CLAIMS, LANDMARKS, SMALL, WORDS, fits, metrics, study, tables
 
-from lookalike.exhibits.claims import Reason, claims_of
+from lookalike.exhibits.claims import Reason, claim_records, claims_of
 from lookalike.exhibits.claims import decide as decided
-from lookalike.exhibits.claims_table import claim_records
 from lookalike.exhibits.statuses import Outcome
 
 HOLDS, FAILS, OPEN, NOT_RUN, _ = Outcome
