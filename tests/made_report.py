@@ -58,15 +58,14 @@ def curves(study) -> Figure:
     return Figure(frame, (panel,))
 
 
-def forest(study) -> Figure:
+def differences(study) -> Figure:
     """Differences of systems with their intervals."""
-    frame = pd.DataFrame({"row": [0, 1, 2], "difference": [3.0, -1.0, 0.5], "note": ["p < 0.001", "", ""]})
+    frame = pd.DataFrame({"row": [0, 1, 2], "difference": [3.0, -1.0, 0.5]})
     frame["low"], frame["high"] = frame["difference"] - 1, frame["difference"] + 2
-    series = Series("difference", {}, "difference", "row", LOOKS["oasis"], "low", "high", kind="points",
-                    sideways=True, note="note")  # fmt: skip
-    rows = Axis("", ticks=((0, "OASIS <b>"), (1, "MCML"), (2, "LEGO")), low=-0.6, high=2.6, reversed=True)
-    zero = Line("", 0, Look("#000000", ""), upright=True)
-    return Figure(frame, (Panel("", Axis("Difference (points)", text="{:+.1f}"), rows, (series,), (zero,)),))
+    series = Series("difference", {}, "row", "difference", LOOKS["oasis"], "low", "high", kind="points")
+    rows = Axis("", ticks=((0, "OASIS <b>"), (1, "MCML"), (2, "LEGO")), low=-0.6, high=2.6)
+    zero = Line("", 0, Look("#000000", ""))
+    return Figure(frame, (Panel("", rows, Axis("Difference (points)", text="{:+.1f}"), (series,), (zero,)),))
 
 
 def times(study) -> Figure:
@@ -149,7 +148,7 @@ EXHIBITS = {
         ("learning/neighbours", "Neighbours before and after learning", neighbours),
         ("learning/broken", "What fails", broken),
     ],
-    "finegrained": [(f"{DEEP}/fig5", "Differences", forest)],
+    "finegrained": [(f"{DEEP}/fig5", "Differences", differences)],
     "web": [(f"{JMLR}/fig4", "Training time", times)],
 }
 

@@ -10,14 +10,15 @@ import math
 import string
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from lookalike.core.arrays import Doubles
 from lookalike.exhibits.image_grid import draw_gallery
-from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Number, Panel, Picture, Series
+from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Picture, Series
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import GREY, VERMILLION, Style, lay_out, new_figure, paper_style, save_figure
@@ -39,26 +40,20 @@ MARKER, CAP = 2.4, 3.0
 """Size of markers, and half the width of error bars' caps, in points."""
 BESIDE: Style = {"textcoords": "offset points", "fontsize": 7}
 """Words beside a place, moved by so many points."""
-MISSING = "–"
-"""Stands where a point has no number."""
 DISC = '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="transparent"><title>{}</title></circle>'
 """The disc that shows a point's title: larger than its marker, and unseen."""
 BARE = ("{", "time")
 """Beginnings of an axis's format that does not say what its number is."""
 
-Floats = npt.NDArray[np.float64]
-
 
 def save(drawn: Figure | Gallery | Picture, stem: Path, study: Study, notice: str = "") -> None:
     """Draw a figure, gallery or picture and write it as PNG, SVG and PDF; a notice stands above it."""
     with paper_style():
-        if isinstance(drawn, Figure):
-            canvas = draw(drawn)
-        elif isinstance(drawn, Gallery):
-            canvas = draw_gallery(drawn)
-        else:
+        if isinstance(drawn, Picture):
             canvas = new_figure(*drawn.size)
             drawn.paint(canvas)
+        else:
+            canvas = draw(drawn) if isinstance(drawn, Figure) else draw_gallery(drawn)
         if notice:
             canvas.suptitle(notice, fontsize=8, color=VERMILLION, wrap=True)
         elif study.corner:
@@ -69,25 +64,19 @@ def save(drawn: Figure | Gallery | Picture, stem: Path, study: Study, notice: st
 
 
 def draw(figure: Figure) -> Canvas:
-    """Return a figure's panels on a Matplotlib canvas, with one legend for all of them."""
-    canvas, axes = _grid(figure)
-    for axis, panel in zip(axes, figure.panels, strict=True):
-        _draw_panel(axis, panel, figure.frame)
-    _legend(canvas, axes)
-    return canvas
-
-
-def _grid(figure: Figure) -> tuple[Canvas, list[Axes]]:
-    """Return a canvas with panels in rows of at most three; four make two rows of two."""
-    n = max(1, len(figure.panels))
+    """Return a figure's panels on a Matplotlib canvas, in rows of at most three, with one legend for all of them."""
+    n = len(figure.panels)
     n_columns = figure.n_columns or (2 if n == 4 else min(n, 3))
     n_rows = math.ceil(n / n_columns)
     width, height = figure.size or ({1: 3.6, 2: 3.1}.get(n_columns, 7.4 / n_columns), 2.35)
     canvas = new_figure(width * n_columns, 0.45 + height * n_rows)
-    axes = list(canvas.subplots(n_rows, n_columns, squeeze=False).ravel())
+    axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
     for spare in axes[n:]:
         spare.remove()
-    return canvas, axes[:n]
+    for axis, panel in zip(axes[:n], figure.panels, strict=True):
+        _draw_panel(axis, panel, figure.frame)
+    _draw_legend(canvas)
+    return canvas
 
 
 def lettered(titles: Sequence[str]) -> list[str]:
@@ -98,43 +87,9 @@ def lettered(titles: Sequence[str]) -> list[str]:
 
 def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
     """Draw one panel of the numbers of a frame."""
-    axis.set_title(panel.title, loc="left")
-    _scale(axis, panel)
-    for series, points in points_of(panel, frame):
-        _draw_series(axis, series, points)
-    for line in panel.lines:
-        _draw_line(axis, line)
-    _limits(axis, panel)
-    if panel.empty:
-        axis.set_xticks([])
-        axis.set_yticks([])
-        axis.text(0.5, 0.5, panel.empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
-
-
-def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, pd.DataFrame]]:
-    """Yield the series of a panel with their points, by x; thin ones come first, and lie behind.
-
-    Points have ``x``, ``y``, ``low``, ``high``, a ``note``, the place ``across`` where they are drawn, and ``marked``
-    where they carry a marker.
-    """
-    for place, series in enumerate(sorted(panel.series, key=lambda series: not series.thin)):
-        rows = select(frame, **series.where).sort_values(series.x, kind="stable")
-        if panel.x.scale == "log":
-            # a start at 0 has no place there
-            rows = rows[rows[series.x] > 0]
-        columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}
-        points = pd.DataFrame({name: rows.get(column, math.nan) for name, column in columns.items()}, index=rows.index)
-        points = points.astype("float64").assign(note=rows[series.note].fillna("").astype(str) if series.note else "")
-        across = placed(points["x"].to_numpy(), panel.x, series.shift)
-        marked = marked_points(across, panel.x, place / len(panel.series))
-        is_marked = True if series.kind == "points" or series.each else np.isin(np.arange(len(points)), marked)
-        yield series, points.assign(across=across, marked=is_marked)
-
-
-def _scale(axis: Axes, panel: Panel) -> None:
-    """Set labels, scales and ticks of both axes."""
     from matplotlib.ticker import NullLocator
 
+    axis.set_title(panel.title, loc="left")
     for letter, form, ruler in (("x", panel.x, axis.xaxis), ("y", panel.y, axis.yaxis)):
         axis.set(**{f"{letter}label": form.label, f"{letter}scale": form.scale})
         if form.ticks:
@@ -145,20 +100,58 @@ def _scale(axis: Axes, panel: Panel) -> None:
             ruler.set_minor_locator(NullLocator())
     if "log" in (panel.x.scale, panel.y.scale):
         axis.grid(which="minor", visible=False)
+    for series, points in points_of(panel, frame):
+        _draw_series(axis, series, points)
+    for line in panel.lines:
+        _draw_line(axis, line)
+    axis.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
+    # heights mislead where an axis of amounts leaves 0 out
+    if panel.y.label and panel.y.scale == "linear" and not panel.y.ticks and min(axis.get_ylim()) > 0:
+        axis.set_ylabel(f"{panel.y.label} (axis cut)")
+    if panel.empty:
+        axis.set(xticks=[], yticks=[])
+        axis.text(0.5, 0.5, panel.empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
 
 
-def placed(values: Floats, form: Axis, shift: Number) -> Floats:
-    """Return where values stand that are drawn so far beside their place on an axis."""
-    return values * 10**shift if form.scale == "log" else values + shift
+def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, pd.DataFrame]]:
+    """Yield the series of a panel with their points, by x; thin ones come first, and lie behind.
+
+    Points have ``x``, ``y``, ``low``, ``high``, the place ``across`` where they are drawn, and ``marked`` where they
+    carry a marker.
+    """
+    is_log = panel.x.scale == "log"
+    for place, series in enumerate(sorted(panel.series, key=lambda series: series.kind != "thin")):
+        rows = select(frame, **series.where).sort_values(series.x, kind="stable")
+        if is_log:
+            # a start at 0 has no place there
+            rows = rows[rows[series.x] > 0]
+        columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}
+        points = pd.DataFrame({name: rows.get(column, math.nan) for name, column in columns.items()}, index=rows.index)
+        points = points.astype("float64")
+        across = points["x"] * 10**series.shift if is_log else points["x"] + series.shift
+        marked = marked_points(across.to_numpy(), is_log=is_log, shift=place / len(panel.series))
+        has_all = series.kind in ("points", "each")
+        yield series, points.assign(across=across, marked=has_all | np.isin(np.arange(len(points)), marked))
+
+
+def marked_points(x: Doubles, *, is_log: bool, shift: float = 0.0) -> npt.NDArray[np.intp]:
+    """Return places of the points that carry a marker; a `shift` keeps those of several series from each other."""
+    along = np.log(x) if is_log else x
+    spacing = float(np.ptp(along)) / MARKS if len(x) > 1 else 0.0
+    if not spacing or (len(x) <= FEW and not (np.diff(along) < spacing / 3).any()):
+        return np.arange(len(x))
+    targets = along[0] + spacing * (np.arange(MARKS + 1) + shift)
+    targets[0] = along[0]
+    return np.unique(np.abs(along[:, None] - targets).argmin(axis=0))
 
 
 def _draw_series(axis: Axes, series: Series, points: pd.DataFrame) -> None:
     """Draw the line, markers and errors of a series."""
     x, y, low, high = (points[name].to_numpy() for name in ("across", "y", "low", "high"))
-    look, marked = series.look, np.flatnonzero(points["marked"])
+    look, kept, is_star = series.look, points["marked"].to_numpy(), series.look.marker == "*"
     style: Style = {"color": look.colour, "linestyle": "none" if series.kind == "points" else look.line}
     marker: Style = {"marker": look.marker, "markerfacecolor": "none" if series.hollow else look.colour}
-    if series.thin:
+    if series.kind == "thin":
         axis.plot(x, y, label=series.name, alpha=0.45, linewidth=0.8, zorder=1.8, **style)
         return
     if series.band:
@@ -169,29 +162,16 @@ def _draw_series(axis: Axes, series: Series, points: pd.DataFrame) -> None:
         if bare:
             return
     axis.plot(x, y, zorder=2, **style)
-    # the legend shows line and marker together
-    axis.plot([], [], label=series.name, **marker, **style)
-    kept = marked if look.marker or series.low else marked[:0]
-    # the points of a star hold little colour, and a ring lies around what it covers
-    size = (4 if series.kind == "points" else MARKER) * (2 if look.marker == "*" else 1.5 if series.hollow else 1)
+    # the legend shows line and marker together; the points of a star hold little colour
+    axis.plot([], [], label=series.name, markersize=8 if is_star else 4, **marker, **style)
+    # a ring lies around what it covers
+    size = (4 if series.kind == "points" else MARKER) * (2 if is_star else 1.5 if series.hollow else 1)
+    kept = kept & bool(look.marker or series.low)
     axis.plot(x[kept], y[kept], **marker, color=look.colour, linestyle="none", markersize=size, zorder=2.5)
-    if series.low and not series.band and len(kept):
-        middle = x if series.sideways else y
-        reach = np.nan_to_num(np.abs(np.vstack([middle - low, high - middle])[:, kept]))
-        bars: Style = {"xerr" if series.sideways else "yerr": reach}
-        bars |= {"color": look.colour, "elinewidth": 0.8, "capsize": CAP, "capthick": 0.8}
-        axis.errorbar(x[kept], y[kept], linestyle="none", zorder=3, **bars)
-
-
-def marked_points(x: Floats, form: Axis, shift: float = 0.0) -> npt.NDArray[np.intp]:
-    """Return places of the points that carry a marker; a `shift` keeps those of several series from each other."""
-    along = np.log(x) if form.scale == "log" else x
-    spacing = float(np.ptp(along)) / MARKS if len(x) > 1 else 0.0
-    if not spacing or (len(x) <= FEW and not (np.diff(along) < spacing / 3).any()):
-        return np.arange(len(x))
-    targets = along[0] + spacing * (np.arange(MARKS + 1) + shift)
-    targets[0] = along[0]
-    return np.unique(np.abs(along[:, None] - targets).argmin(axis=0))
+    if series.low and not series.band and kept.any():
+        reach = np.nan_to_num(np.abs(np.vstack([y - low, high - y])[:, kept]))
+        bars: Style = {"color": look.colour, "elinewidth": 0.8, "capsize": CAP, "capthick": 0.8}
+        axis.errorbar(x[kept], y[kept], yerr=reach, linestyle="none", zorder=3, **bars)
 
 
 def _draw_line(axis: Axes, line: Line) -> None:
@@ -199,72 +179,63 @@ def _draw_line(axis: Axes, line: Line) -> None:
     look: Style = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
     draw_line = axis.axvline if line.upright else axis.axhline
     draw_line(line.at, label=line.name or None, **look)
-    if line.label and not line.upright:
+    if line.label:
         place, shift, side = (0, 3, "left") if line.label_left else (1, -3, "right")
         words: Style = {"ha": side, "va": "top", "color": line.look.colour, **BESIDE}
         axis.annotate(line.label, (place, line.at), (shift, -3), xycoords=("axes fraction", "data"), **words)
 
 
-def _limits(axis: Axes, panel: Panel) -> None:
-    """Set where the axes end, and say where that of heights is cut."""
-    axis.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
-    if panel.x.reversed:
-        axis.invert_xaxis()
-    if panel.y.reversed:
-        axis.invert_yaxis()
-    # heights mislead where an axis of amounts leaves 0 out
-    form = panel.y
-    is_cut = form.label and form.scale == "linear" and not form.ticks and min(axis.get_ylim()) > 0
-    axis.set_ylabel(f"{form.label} (axis cut)" if is_cut else form.label)
+def _draw_legend(canvas: Canvas) -> None:
+    """Draw one legend for all panels, in the order in which series were first drawn, in as few even rows as fit."""
+    entries: dict[str, Artist] = {}
+    for axis in canvas.axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    labels = list(entries)
+    if not labels:
+        return
+    n_columns = 1
+    for columns in range(len(labels), 1, -1):
+        # about 15 letters an inch, of which line and gaps take 9 in each column; the first have one entry more
+        widths = [max(map(len, column)) + 9 for column in np.array_split(np.array(labels), columns)]
+        if sum(widths) <= 15 * canvas.get_figwidth():
+            n_columns = math.ceil(len(labels) / math.ceil(len(labels) / columns))
+            break
+    n_rows = math.ceil(len(labels) / n_columns)
+    # a tall legend does not take its room from the panels
+    canvas.set_figheight(canvas.get_figheight() + LEGEND_ROW * max(0, n_rows - 2))
+    canvas.legend(entries.values(), labels, loc="outside lower center", ncols=n_columns)
 
 
 def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
     """Return the SVG elements of a laid-out canvas that tell the numbers of the point beneath the pointer."""
     scale, discs = 72 / canvas.dpi, []
     for axis, panel in zip(canvas.axes, figure.panels, strict=True):
-        left, bottom, right, top = axis.bbox.extents
+        names = dict(panel.x.ticks or ())
         for series, points in points_of(panel, figure.frame):
             places = axis.transData.transform(points[["across", "y"]].to_numpy())
-            for point, (x, y) in zip(rows_in(points), places, strict=True) if not series.thin else ():
+            for point, (x, y) in zip(rows_in(points), places, strict=True) if series.kind != "thin" else ():
                 # half a dot: what lies on the edge is seen
-                if point.marked and left - 0.5 <= x <= right + 0.5 and bottom - 0.5 <= y <= top + 0.5:
-                    text = html.escape(_title(panel, series, point), quote=False)
+                if point.marked and axis.bbox.padded(0.5).contains(x, y):
+                    where = names.get(point.x) or told(panel.x, point.x)
+                    lines = (series.name, where, told(panel.y, point.y, point.low, point.high))
+                    text = html.escape("\n".join(filter(None, lines)), quote=False)
                     discs.append(DISC.format(scale * x, scale * (canvas.bbox.height - y), text))
     return discs
 
 
-def _title(panel: Panel, series: Series, point: Any) -> str:
-    """Return the lines on a point: its series, its place, its number with the error, and its note."""
-    axes = ((panel.x, point.x), (panel.y, point.y))
-    (across, place), (along, value) = axes[:: -1 if series.sideways else 1]
-    # the name of the tick that stands there, else the number
-    name = dict(across.ticks or ()).get(place) or _labelled(across, number_text(across, place))
-    return "\n".join(filter(None, (series.name, name, _measured(along, value, point.low, point.high), point.note)))
-
-
-def _measured(form: Axis, value: float, low: float, high: float) -> str:
-    """Return a number with its error or its bounds."""
-    text = number_text(form, value)
+def told(form: Axis, value: float, low: float = math.nan, high: float = math.nan) -> str:
+    """Return a number with its error or its bounds, and what it is where its format does not say so."""
+    spread = high - value
+    number, least, most, error = (
+        human_time(amount) if form.text == "time" else form.text.format(amount) for amount in (value, low, high, spread)
+    )
     # one repeat, or no measurement, has no error
     if low != high and not math.isnan(low):
-        if math.isclose(value - low, high - value, rel_tol=1e-6, abs_tol=1e-12):
-            text += f" ± {number_text(form, high - value).lstrip('+')}"
-        else:
-            text += f" ({number_text(form, low)} to {number_text(form, high)})"
-    return _labelled(form, text)
-
-
-def _labelled(form: Axis, text: str) -> str:
-    """Put the label of an axis before a number whose format does not say what it is."""
+        is_even = math.isclose(value - low, spread, rel_tol=1e-6, abs_tol=1e-12)
+        number += f" ± {error.lstrip('+')}" if is_even else f" ({least} to {most})"
     is_bare = form.text.startswith(BARE) and " " not in form.text
-    return f"{form.label}: {text}" if form.label and is_bare else text
-
-
-def number_text(form: Axis, value: float) -> str:
-    """Return a number as a title has it: by the axis's format, or as a duration; a dash for none."""
-    if math.isnan(value):
-        return MISSING
-    return human_time(value) if form.text == "time" else form.text.format(value)
+    return f"{form.label}: {number}" if form.label and is_bare else number
 
 
 def short_count(value: float, position: float | None = None) -> str:
@@ -273,28 +244,3 @@ def short_count(value: float, position: float | None = None) -> str:
         if abs(value) >= worth:
             return f"{value / worth:g}{unit}"
     return f"{value:g}"
-
-
-def _legend(canvas: Canvas, axes: Sequence[Axes]) -> None:
-    """Draw one legend for all panels, in the order in which series were first drawn."""
-    entries: dict[str, Artist] = {}
-    for axis in axes:
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    if not entries:
-        return
-    columns = _legend_columns(list(entries), canvas.get_figwidth())
-    rows = math.ceil(len(entries) / columns)
-    # a tall legend does not take its room from the panels
-    canvas.set_figheight(canvas.get_figheight() + LEGEND_ROW * max(0, rows - 2))
-    canvas.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
-
-
-def _legend_columns(labels: Sequence[str], inches: float) -> int:
-    """Return columns for as few even rows as fit: about 15 letters an inch, line and gaps take 9 in each column."""
-    for columns in range(len(labels), 1, -1):
-        # filled downwards, the first columns with one entry more where they do not come out even
-        widths = [max(map(len, column)) + 9 for column in np.array_split(np.array(labels), columns)]
-        if sum(widths) <= 15 * inches:
-            return math.ceil(len(labels) / math.ceil(len(labels) / columns))
-    return 1

@@ -31,9 +31,9 @@ GAP, LINE = 0.05, 0.12
 """Room on each side of an image, and the height of a line of words, in inches."""
 
 
-def tile_of(path: Path, words: str = "", mark: Mark | None = None, corner: str = "", box: Box | None = None) -> Tile:
+def tile_of(path: Path, words: str = "", mark: Mark | None = None, box: Box | None = None) -> Tile:
     """Return the tile of an image file; one that cannot be read is a `LookalikeError`, by which its exhibit fails."""
-    return Tile(thumbnail_of(path, THUMBNAIL), words, mark, corner, box)
+    return Tile(thumbnail_of(path, THUMBNAIL), words, mark, box)
 
 
 def class_name(label: str) -> str:
@@ -96,12 +96,10 @@ def _draw_tile(axis: Axes, tile: Tile, cell: tuple[float, float, float, float]) 
     colour, line, thick = (tile.mark.colour, tile.mark.line, 2.0) if tile.mark is not None else (BLACK, "-", 0.6)
     frame: Style = {"fill": False, "joinstyle": "miter", "clip_on": False}
     axis.add_patch(Rectangle((left, bottom), wide, -high, edgecolor=colour, linestyle=line, linewidth=thick, **frame))
-    corner: Style = {"fontsize": 7, "fontweight": "bold", "ha": "left"}
-    corner["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
     if tile.mark is not None:
-        axis.text(left + 0.03, bottom - high + 0.03, tile.mark.sign, color=colour, va="top", **corner)
-    if tile.corner:
-        axis.text(left + 0.03, bottom - 0.03, tile.corner, va="bottom", **corner)
+        sign: Style = {"fontsize": 7, "fontweight": "bold", "ha": "left", "va": "top", "color": colour}
+        sign["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        axis.text(left + 0.03, bottom - high + 0.03, tile.mark.sign, **sign)
     if tile.box is not None:
         across, up, right, down = tile.box
         start, size = (left + wide * across, bottom - high * (1 - up)), (wide * (right - across), high * (down - up))

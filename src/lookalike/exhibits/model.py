@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure as Canvas
 
-Scale = Literal["linear", "log"]
 Number = int | float
 Box = tuple[Number, Number, Number, Number]
 """A part of an image: left, top, right and bottom as shares of width and height."""
@@ -58,7 +57,7 @@ class Axis:
     """One axis of a panel."""
 
     label: str = ""
-    scale: Scale = "linear"
+    scale: Literal["linear", "log"] = "linear"
     low: Number | None = None
     """Its start; None: by the data."""
     high: Number | None = None
@@ -68,7 +67,6 @@ class Axis:
     """Form of ticks: ``short`` is ``0.1``, ``600``, ``10K``, ``2.3M``."""
     text: str = "{:,.6g}"
     """Format of a value in the title of a point, or ``time`` for seconds."""
-    reversed: bool = False
     at_points: bool = False
     """Whether the ticks of a declared figure stand at its points alone."""
 
@@ -87,21 +85,14 @@ class Series:
     low: str = ""
     """Column of the least value of each point; "" where there is no error."""
     high: str = ""
-    kind: Literal["line", "points"] = "line"
+    kind: Literal["line", "thin", "each", "points"] = "line"
+    """A line with some markers, behind the others without any, or with a marker at each point; or points alone."""
     hollow: bool = False
     """True for what a paper prints."""
     shift: Number = 0
     """Distance from its x, so that bars do not cover each other; in decades on a logarithmic axis."""
     band: bool = False
     """True for errors as a band, not bars."""
-    sideways: bool = False
-    """True where `low` and `high` lie along x, as in a forest of differences."""
-    each: bool = False
-    """True for a marker and an error of every point, however many there are."""
-    thin: bool = False
-    """True for a line behind the others, without markers."""
-    note: str = ""
-    """Column of what the title of a point tells besides the numbers."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +105,7 @@ class Line:
     look: Look
     upright: bool = False
     label: str = ""
-    """Words beside it, such as its value."""
+    """Words at its right end, such as its value."""
     label_left: bool = False
 
 
@@ -166,8 +157,6 @@ class Tile:
     words: str = ""
     """Words beneath it, or in an empty place."""
     mark: Mark | None = None
-    corner: str = ""
-    """A few letters in its lower corner, such as a rank."""
     box: Box | None = None
     """A rectangle on it."""
 

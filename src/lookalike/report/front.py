@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lookalike.exhibits import words
-from lookalike.exhibits.drawing import draw
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
-from lookalike.exhibits.style import BLACK, BLUE, GREY, Look, paper_style
+from lookalike.exhibits.style import BLACK, BLUE, GREY, Style, new_figure, paper_style
 from lookalike.report.claims import Claim
 from lookalike.report.pictures import data_address
 from lookalike.report.results import Results
@@ -51,21 +50,23 @@ def forest(claims: Iterable[Claim]) -> str:
     found = first_differences(claims)
     if not found:
         return ""
-    frame = pd.DataFrame([row for _, row in found]).assign(place=range(len(found)))
-    series = [
-        Series("here", {}, "mean", "place", Look(BLUE, "o"), "low", "high", kind="points", sideways=True),
-        Series("in the paper", {}, "printed", "place", Look(BLACK, "D"), kind="points", hollow=True),
-    ]
+    frame = pd.DataFrame([row for _, row in found])[["mean", "low", "high", "printed"]].astype("float64")
     names = [
         "\n".join((*wrap(place_of(*both), LETTERS), *wrap(f"{both[1]['names']}, {both[1]['metric']}", LETTERS)))
         for both in found
     ]
-    y = Axis("", ticks=tuple(enumerate(names)), low=-0.6, high=len(found) - 0.4, reversed=True)
-    zero = Line("", 0, Look(GREY, ""), upright=True)
-    panel = Panel("", Axis("Difference in percentage points"), y, tuple(series), (zero,))
+    most = max(name.count("\n") + 1 for name in names)
     with paper_style():
-        most = max(name.count("\n") + 1 for name in names)
-        canvas = draw(Figure(frame, (panel,), size=(7.2, 0.6 + (0.09 + 0.12 * most) * len(found))))
-        file = io.BytesIO()
+        canvas, file = new_figure(7.2, 1.05 + (0.09 + 0.12 * most) * len(found)), io.BytesIO()
+        axis = canvas.add_subplot()
+        axis.axvline(0, color=GREY, linewidth=1.0, zorder=1.5)
+        ends = np.nan_to_num([frame["mean"] - frame["low"], frame["high"] - frame["mean"]])
+        bars: Style = {"xerr": ends, "elinewidth": 0.8, "capsize": 3, "capthick": 0.8}
+        here = axis.errorbar(frame["mean"], frame.index, fmt="o", color=BLUE, zorder=3, **bars)
+        hollow: Style = {"markerfacecolor": "none", "markersize": 6, "zorder": 2.5}
+        printed = axis.plot(frame["printed"], frame.index, "D", color=BLACK, **hollow)
+        axis.set(xlabel="Difference in percentage points", ylim=(len(found) - 0.4, -0.6))
+        axis.set_yticks(frame.index, labels=names)
+        canvas.legend(handles=[here, *printed], labels=["here", "in the paper"], loc="outside lower center", ncols=2)
         canvas.savefig(file, format="svg", metadata={"Date": None, "Creator": "lookalike"})
     return data_address("svg+xml", file.getvalue())

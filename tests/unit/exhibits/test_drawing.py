@@ -32,7 +32,7 @@ def figure():
 
 
 BLACK = np.zeros((4, 8, 3), dtype=np.uint8)
-TILES = (Tile(BLACK, box=(0, 0, 0.5, 0.5), corner="1"), Tile(BLACK, mark=WRONG), Tile(None, "no image"))
+TILES = (Tile(BLACK, box=(0, 0, 0.5, 0.5)), Tile(BLACK, mark=WRONG), Tile(None, "no image"))
 GALLERY = Gallery(pd.DataFrame({"image": [1]}), (TILES,), heads=("query",))
 
 
@@ -69,19 +69,10 @@ def test_tiles_are_thumbnails_and_an_image_that_cannot_be_read_fails_by_its_name
         tile_of(tmp_path / "broken.jpg", "a word", WRONG)
 
 
-def test_a_forest_has_its_error_bars_along_x():
-    frame = pd.DataFrame({"x": [1.0, -2.0], "y": [0, 1], "low": [0.5, -3.0], "high": [2.0, -1.0]})
-    forest = Series("a", {}, "x", "y", Look("#000000", "o"), "low", "high", kind="points", sideways=True)
-    canvas = draw(Figure(frame, (Panel("", Axis(), Axis(), (forest,)),)))
-    (bars,) = [container for container in canvas.axes[0].containers if container.has_xerr]
-    assert [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()] == [[-3.0, -1.0], [0.5, 2.0]]
-
-
 K, P = Axis("Number of neighbours k", text="k = {:.0f}"), Axis("Precision at top k", text="{:.3f}")
-FOREST = Axis("", ticks=((0, "OASIS"), (1, "MCML")), low=-1, high=2, reversed=True)
 OASIS = Series("OASIS", {}, "x", "y", Look("#000000", "o"), "low", "high")
 POINTS = {"x": [1.0, 2], "y": [0.5, 0.4], "low": [0.4, np.nan], "high": [0.6, np.nan]}
-FORWARD, SIDEWAYS = Panel("", K, P, (OASIS,)), replace(OASIS, name="", sideways=True)
+FORWARD = Panel("", K, P, (OASIS,))
 NONE = {"low": np.nan, "high": np.nan}
 TITLES = {
     "every marked point tells its number with its error": (
@@ -94,15 +85,10 @@ TITLES = {
         replace(FORWARD, y=replace(P, label="")),
         ["OASIS\nk = 1\n0.500 (0.450 to 0.600)", "OASIS\nk = 2\n0.400"],
     ),
-    "a note stands last, and text of the data is no markup": (
-        POINTS | {"note": ["</title>", None]},
-        replace(FORWARD, series=(replace(OASIS, name="<b>", low="", note="note"),)),
-        ["&lt;b&gt;\nk = 1\nPrecision at top k: 0.500\n&lt;/title&gt;", "&lt;b&gt;\nk = 2\nPrecision at top k: 0.400"],
-    ),
-    "a forest tells the row and the difference": (
-        {"x": [3.0, -1], "y": [0.0, 1], "low": [2.0, -2], "high": [4.0, 0]},
-        Panel("", Axis("Difference", text="{:+.1f}"), FOREST, (SIDEWAYS,)),
-        ["MCML\nDifference: -1.0 ± 1.0", "OASIS\nDifference: +3.0 ± 1.0"],
+    "text of the data is no markup, and a tick's name stands for its number": (
+        POINTS,
+        Panel("", replace(K, ticks=((1, "MCML"),)), P, (replace(OASIS, name="<b>", low=""),)),
+        ["&lt;b&gt;\nMCML\nPrecision at top k: 0.500", "&lt;b&gt;\nk = 2\nPrecision at top k: 0.400"],
     ),
     "durations are told as people say them, and 0 has no place on a logarithmic axis": (
         {"x": [0.0, 10, 100], "y": [1.0, 90, 5400], **NONE},
@@ -111,7 +97,7 @@ TITLES = {
     ),
     "what lies outside the axes, has no number or stands behind is not told": (
         {"x": [1.0, 2, 3], "y": [0.5, np.nan, 0.4], **NONE},
-        Panel("", replace(K, low=0, high=2.5), P, (OASIS, replace(OASIS, thin=True))),
+        Panel("", replace(K, low=0, high=2.5), P, (OASIS, replace(OASIS, kind="thin"))),
         ["OASIS\nk = 1\nPrecision at top k: 0.500"],
     ),
 }

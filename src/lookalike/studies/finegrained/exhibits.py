@@ -120,7 +120,7 @@ def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quan
         is_training, which = part == "training", {"part": part, "seed": seed}
         look = Look(GREY if is_training else SEED_COLOURS[(seed - 1) % len(SEED_COLOURS)], "o")
         name = CURVES[part] if is_training or len(seeds) == 1 else f"{CURVES[part]}, seed {seed}"
-        series.append(Series(name, where | which, "seen", "value", look, thin=is_training))
+        series.append(Series(name, where | which, "seen", "value", look, kind="thin" if is_training else "line"))
     if own["kept"].any():
         series.append(Series("kept", where | {"kept": True}, "seen", "value", Look(BLACK, "*"), kind="points"))
     unfinished = " (unfinished)" if system in study.unfinished else ""

@@ -162,7 +162,7 @@ def query_precision(study: HumanStudy) -> Figure:
     people = table.assign(series="human", precision=table["raters"], low=table["raters"] - table["error"])
     people["high"] = table["raters"] + table["error"]
     frame = pd.concat([own, people], ignore_index=True)[SHOWN]
-    series = [Series(title, {"series": OASIS}, "order", "precision", look, each=True)]
+    series = [Series(title, {"series": OASIS}, "order", "precision", look, kind="each")]
     if table["raters"].notna().any():
         at, ends = ({"series": "human"}, "order", "precision"), ("lowest", "highest")
         series.append(Series("raters, mean", *at, RATERS, "low", "high", kind="points"))

@@ -208,7 +208,7 @@ def test_figures_show_what_was_run_and_printed():
     assert [line.at for line in training.lines] == [1000], "the level is one of test images"
     hollow = {series.name: series.look for series in test.series if series.hollow}
     assert hollow == {"OASIS, printed": test.series[0].look, "Euclidean, printed": look_of("euclidean")}
-    assert [series.thin for series in drawn(f"{JMLR}/fig7").panels[0].series] == [True, True, False]
+    assert [series.kind for series in drawn(f"{JMLR}/fig7").panels[0].series] == ["thin", "thin", "line"]
     # a fold that ended keeps its last value; the second has no number at step 1 and goes on
     rows = [(0, 0, 0.2), (0, 1, 0.3), (1, 0, 0.2), (1, 2, 0.5)]
     curves = pd.DataFrame(rows, columns=["fold", "x", "value"]).assign(subset="a", method="mcml", metric="traced_map")
