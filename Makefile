@@ -5,10 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-lowest test-newest golden schema lint docs readme readme-check tutorial caltech20 landmarks11 landmarks11-words caltech20-embeddings lock benchmarks unlock clean
+.PHONY: help install demo test test-quick test-lowest test-newest golden schema lint pages docs readme readme-check tutorial caltech20 landmarks11 landmarks11-words caltech20-embeddings lock benchmarks unlock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+install: $(VENV)/.runtime ## install the locked dependencies into .venv
 
 demo: $(VENV)/.runtime ## run every study on embedded and synthetic data, and say where the exhibits are
 	@cache="$${XDG_CACHE_HOME:-$$HOME/.cache}"; mkdir -p "$$cache" 2>/dev/null && test -w "$$cache" || { \
@@ -47,6 +49,9 @@ lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
+pages: $(VENV)/.development ## write the parts of documentation pages that come from runs, settings and code
+	@$(BIN)/python docs/parts.py
+
 docs: $(VENV)/.development ## build the documentation site, strictly: results/docs/index.html
 	$(BIN)/sphinx-build -W --keep-going -n -b html docs results/docs
 
@@ -58,6 +63,7 @@ readme: demo ## put the demo's numbers and picture into README.md, and keep its 
 	cp results/$$name/run-claims.csv workflow/resources/runs/claims/$$name.csv; done
 	@mkdir -p docs/pictures && cp results/readme/picture.webp docs/pictures/demo.webp
 	@cp results/readme/README.md README.md
+	@$(BIN)/python docs/parts.py
 
 readme-check: demo ## run the demo, and check that README.md has its numbers, times aside
 	@$(BIN)/snakemake --cores $(CORES) readme_parts

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
+
+from sphinx.application import Sphinx  # noqa: E402
 
 import lookalike  # noqa: E402 - found by the line above, installed or not
 
@@ -27,14 +30,8 @@ extensions = [
     "sphinx_design",
     # our own, in _ext
     "api_pages",
-    "command_line",
-    "configuration_keys",
-    "exhibit_list",
-    "glossary_terms",
-    "kept_runs",
     "mathml",
     "notebook_pages",
-    "workflow_rules",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_ext", "_build"]
@@ -53,8 +50,6 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
-# the numbers that pages show come from here
-lookalike_kept_runs = str(HERE.parent / "workflow" / "resources" / "runs")
 # notebooks are run on these results, where there are any
 lookalike_results = str(HERE.parent / "results")
 
@@ -76,3 +71,17 @@ nitpick_ignore_regex = [
     # bases that Python itself defines
     (r"py:class", r"(object|ValueError|RuntimeError|TypeError|Exception|Protocol|Mapping|NamedTuple|ABC)"),
 ]
+
+
+def add_contents(app: Sphinx, docname: str, content: list[str]) -> None:
+    """Make the pages that an index lists, as links, its contents in the site's menu."""
+    if docname.endswith("index"):
+        listed = re.findall(r"^- \[.*?\]\((.*?)\.md\)", content[0], flags=re.MULTILINE)
+        pages = "\n".join(listed) or ":glob:\n:maxdepth: 1\nlookalike*"
+        hidden = ":hidden:\n" if listed else ""
+        content[0] += f"\n```{{toctree}}\n{hidden}{pages}\n```\n"
+
+
+def setup(app: Sphinx) -> None:
+    """Fill in contents as pages are read."""
+    app.connect("source-read", add_contents)

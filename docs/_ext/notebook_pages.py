@@ -1,4 +1,4 @@
-"""Notebooks with their outputs: a page that holds ``{notebook} NAME`` and nothing else becomes that notebook.
+"""Notebooks with their outputs: a page that opens with a link to a notebook becomes that notebook.
 
 In git notebooks have no outputs. Where there are results, a notebook is run while the site is built.
 Elsewhere its page says which command makes results.
@@ -31,7 +31,7 @@ NOT_RUN = (
 
 def fill_in(app: Sphinx, docname: str, content: list[str]) -> None:
     """Put the notebook that a page names in place of its text."""
-    named = re.fullmatch(r"```\{notebook\} (\w+)\n```\n", content[0])
+    named = re.match(r"\[[^]]*\]\(\.\./\.\./notebooks/(\w+)\.ipynb\)", content[0])
     if named is None:
         return
     path = ROOT / "notebooks" / f"{named[1]}.ipynb"

@@ -1,4 +1,4 @@
-"""Run the tutorial's commands as its page prints them, and keep beside the page what they print: `make tutorial`.
+"""Run the tutorial's commands as its page prints them, and put what they print below them: `make tutorial`.
 
 It runs in an empty folder, on the images that the page's second step draws. The last page that a command writes is kept
 as a picture, which needs Chromium.
@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from PIL import Image
@@ -23,11 +22,8 @@ WIDTH, HEIGHT = 1300, 760
 """Size of the window that the picture is taken of."""
 
 
-def steps(page: str) -> Iterator[tuple[str, str, str]]:
-    """Language and text of every block whose output the page includes, and the name of that output."""
-    block = r"^```(console|python)\n((?:(?!^```).)*)^```\n+```\{literalinclude\} (\w+\.txt)$"
-    for found in re.finditer(block, page, flags=re.MULTILINE | re.DOTALL):
-        yield found[1], found[2], found[3]
+SHOWN = re.compile(r"^```(console|python)\n((?:(?!^```).)*)^```\n+```text\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+"""A block whose output the page shows below it, and the output."""
 
 
 def run(language: str, text: str, folder: Path) -> str:
@@ -39,6 +35,11 @@ def run(language: str, text: str, folder: Path) -> str:
     return done.stdout
 
 
+def with_output(found: re.Match[str], folder: Path) -> str:
+    """Return a block and, below it, what it prints now."""
+    return found[0].replace(found[3], f"{run(found[1], found[2], folder).rstrip()}\n")
+
+
 def main() -> None:
     """Write the outputs and the picture."""
     with tempfile.TemporaryDirectory() as name:
@@ -46,13 +47,13 @@ def main() -> None:
         (folder / ".venv").symlink_to(ROOT / ".venv")
         for source in sorted((ROOT / "results/demo/images").glob("*/0*")):
             shutil.copytree(source, folder / "photos" / source.name)
-        for language, text, output in steps((HERE / "index.md").read_text(encoding="utf-8")):
-            (HERE / output).write_text(run(language, text, folder), encoding="utf-8")
+        page = HERE / "index.md"
+        page.write_text(SHOWN.sub(lambda found: with_output(found, folder), page.read_text(encoding="utf-8")))
         browser = shutil.which("chromium") or "chromium-browser"
         shot = folder / "neighbours.png"
         command = [browser, "--headless", "--no-sandbox", "--hide-scrollbars", f"--screenshot={shot}"]
-        page = (folder / "neighbours.html").as_uri()
-        subprocess.run([*command, f"--window-size={WIDTH},{HEIGHT}", page], check=True, stderr=subprocess.DEVNULL)
+        ranking = (folder / "neighbours.html").as_uri()
+        subprocess.run([*command, f"--window-size={WIDTH},{HEIGHT}", ranking], check=True, stderr=subprocess.DEVNULL)
         with Image.open(shot) as picture:
             picture.convert("RGB").save(HERE / "neighbours.webp", quality=80, method=6)
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -27,20 +28,16 @@ KEPT_RUNS = ROOT / "workflow/resources/runs"
 PAGES = sorted(DOCS.rglob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SPHINX = Path(sys.executable).with_name("sphinx-build")
-CAPTIONED = re.compile(r"^```\{code-block\} (\w+)\n:caption: (\S+)\n\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
-"""Code blocks with a caption, which are new files; a diff is an edit of a file that is there."""
+CAPTIONED = re.compile(r"^In `(\S+)`:\n\n```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+"""Blocks below the name of a file, which are new files; a diff is an edit of a file that is there."""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built strictly with changed numbers of a kept run, in a minute; `make docs` writes all its pages."""
+    """The site, built strictly, in a minute; `make docs` writes all its pages."""
     work, built = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("site")
-    kept = Path(shutil.copytree(KEPT_RUNS, work / "runs"))
-    run = json.loads((kept / "demo.json").read_text())
-    first = {"rule": "scan_images", "jobs": 1, "cpu_seconds": 41.0, "seconds": 43.0, "peak_megabytes": 97}
-    (kept / "demo.json").write_text(json.dumps(run | {"headline": "mAP  OASIS 12.3 %", "rules": [first]}))
-    settings = ("-D", f"lookalike_kept_runs={kept}", "-D", "lookalike_results=none")  # no notebook is run
-    common = ["-n", "-q", "-d", work / "doctrees", *settings, DOCS]
+    # no notebook is run
+    common = ["-n", "-q", "-d", work / "doctrees", "-D", "lookalike_results=none", DOCS]
     # Every page is read and every link followed. Written are those by hand and those of the learners, as samples of the
     # rest (not strictly, because a search index of some pages only is a warning).
     learners = (DOCS / f"reference/api/modules/lookalike.learners.{module}.rst" for module in MODULES.values())
@@ -51,6 +48,15 @@ def site(tmp_path_factory):
         assert "cannot be translated" not in done.stderr, "a formula is written only here"
     yield built
     shutil.rmtree(built)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """The module that writes the parts of pages."""
+    specification = spec_from_file_location("parts", DOCS / "parts.py")
+    module = module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 def test_the_page_about_own_vectors_prints_what_it_shows(tmp_path):
@@ -84,15 +90,29 @@ def test_the_site_builds_strictly_and_needs_no_network(site):
         assert not loaded, f"{page.name} loads {loaded}"
 
 
-def test_numbers_come_from_kept_runs(site):
-    assert "OASIS 12.3 %" in text_of(site / "index.html")
-    assert "scan_images 1 41 43 97" in text_of(site / "how-to/full-runs.html")
-    runs = text_of(site / "reference/runs.html")
+def test_pages_have_what_data_settings_and_code_say_now(parts):
+    changed = [
+        page.relative_to(ROOT) for page in parts.pages() if parts.page_with_parts(page.read_text()) != page.read_text()
+    ]
+    assert not changed, "run `make pages`"
+
+
+def test_numbers_come_from_kept_runs(parts, tmp_path):
+    kept = Path(shutil.copytree(KEPT_RUNS, tmp_path / "runs"))
+    run = json.loads((kept / "demo.json").read_text())
+    first = {"rule": "scan_images", "jobs": 1, "cpu_seconds": 41.0, "seconds": 43.0, "peak_megabytes": 97}
+    (kept / "demo.json").write_text(json.dumps(run | {"headline": "mAP  OASIS 12.3 %", "rules": [first]}))
+    (kept / "landmarks11.json").unlink()
+    index, costs, runs = (
+        parts.page_with_parts((DOCS / page).read_text(), kept)
+        for page in ("index.md", "how-to/full-runs.md", "reference/runs.md")
+    )
+    assert "OASIS 12.3 %" in index
+    assert r"| scan\_images | 1 | 41 | 43 | 97 |" in costs
     assert "OASIS 12.3 %" in runs
     assert "41 s of processor time in 1 jobs" in runs
-    not_run = runs[runs.index("in full:") : runs.index("were not at hand")]
-    for name, data in own_settings()["datasets"].items():
-        assert (data["title"] in not_run) == (not (KEPT_RUNS / f"{name}.json").exists()), name
+    assert "- 11 landmarks\n" in runs[runs.index("in full:") :]
+    assert "- synthetic classes\n" not in runs
 
 
 def test_where_soml_comes_above_oasis_is_as_the_kept_run_has_it():
@@ -108,19 +128,21 @@ def test_where_soml_comes_above_oasis_is_as_the_kept_run_has_it():
 
 
 def test_every_key_rule_command_and_learner_is_in_the_reference(site):
-    configuration = (site / "reference/configuration.html").read_text(encoding="utf-8")
-    assert all(f'id="config-{key}"' in configuration for key in Settings.model_fields)
-    assert 'id="config-category-rankers-count"' in configuration
-    rules = text_of(site / "reference/rules.html")
+    configuration, rules, commands = (
+        (DOCS / f"reference/{page}.md").read_text() for page in ("configuration", "rules", "command-line")
+    )
+    assert all(f"## `{key}`" in configuration for key in Settings.model_fields)
+    assert "  - `count`: *integer; at least 2, at most 100; default `10`*. Number of rankers" in configuration
     named = {
         name
         for path in (ROOT / "workflow/rules").glob("*.smk")
         for name in re.findall(r"^ *rule (\w+):", path.read_text(), flags=re.MULTILINE)
     }
     assert len(named) >= 25
-    assert all(name in rules for name in named)
-    commands = text_of(site / "reference/command-line.html")
-    assert all(f"lookalike {name}" in commands for name in ("fit", "rank", "evaluate", "rate", "evaluate-triplets"))
+    assert all(f"- `{name}`" in rules for name in named)
+    assert all(
+        f"## `lookalike {name}`" in commands for name in ("fit", "rank", "evaluate", "rate", "evaluate-triplets")
+    )
     for name, module in MODULES.items():
         page = text_of(site / f"reference/api/modules/lookalike.learners.{module}.html")
         assert f"class lookalike.learners.{module}.{name}" in page
@@ -171,7 +193,7 @@ def test_the_tutorials_learner_runs():
 
 def documented_edits(page):
     """Language, file and text of every captioned block of a page, in order."""
-    return [(found[1], found[2], found[3]) for found in CAPTIONED.finditer(page.read_text(encoding="utf-8"))]
+    return [(found[2], found[1], found[3]) for found in CAPTIONED.finditer(page.read_text(encoding="utf-8"))]
 
 
 def apply_edits(page, folder):
