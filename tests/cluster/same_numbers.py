@@ -1,6 +1,6 @@
 """Compare the numbers of two folders of results to the bit: `python same_numbers.py LOCAL OTHER`.
 
-Times stand in other files than `metrics.parquet` and `results.parquet`, and are not compared.
+Times stand in other files than `results.parquet`, and are not compared.
 """
 
 import sys
@@ -11,8 +11,7 @@ import pandas as pd
 
 def compare(local: Path, other: Path) -> str:
     """Say how many numbers are the same; an assertion names the first table that differs."""
-    found = (path for name in ("metrics", "results") for path in local.rglob(f"{name}.parquet"))
-    tables = sorted(path.relative_to(local) for path in found)
+    tables = sorted(path.relative_to(local) for path in local.rglob("results.parquet"))
     assert tables, f"no numbers in {local}"
     n = 0
     for table in tables:

@@ -12,7 +12,7 @@ from project import tiny_config
 from lookalike.core.files import read_json
 from lookalike.exhibits.registry import FILES
 from lookalike.exhibits.results import TIMED_OUT, read_results
-from lookalike.studies.landmark.settings import CHOSEN
+from lookalike.studies.landmark.study import CHOSEN
 
 pytestmark = pytest.mark.workflow
 
@@ -23,7 +23,7 @@ FILES_OF = {
         category/contrasts.parquet human/results.parquet human/contrasts.parquet
         descriptors/lbp59-rgb20/palette.npy descriptors/lbp59-rgb20/blocks-000.npz
         features/words500/codebook.npy features/words500/counts.npz splits/demo10.parquet
-        {RUN}/model.lookalike {RUN}/fit.json {RUN}/selection.parquet {RUN}/metrics.parquet
+        {RUN}/model.lookalike {RUN}/fit.json {RUN}/selection.parquet {RUN}/results.parquet
         {RUN}/ranks.npz {RUN}/curve.parquet
         """,
     "demo_landmarks": """

@@ -92,7 +92,7 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
         settings["category"]["demo"]["overrides"].setdefault(method, {})["batch"] = size
     config = write_settings(project, "batches", settings)
     runs = [f"runs/words500/demo10/{method}/1" for method in (*OTHER_BATCHES, "oasis-dissim")]
-    names = [f"{run}/metrics.parquet" for run in (*runs, "runs/words500/demo20/oasis/0")]
+    names = [f"{run}/results.parquet" for run in (*runs, "runs/words500/demo20/oasis/0")]
     names += ["runs/words500/demo20/oasis/1/curve.parquet", "rankers/words500/demo20.parquet"]
     names += ["transfer/words500/demo20.parquet"]
     numbers = [f"results/demo/{name}" for name in names]

@@ -10,7 +10,7 @@ with logged(snakemake):
     from lookalike.studies.category.results import Gathered, results_of, times_of
 
     given, target = snakemake.input, snakemake.output
-    about = Gathered.model_validate(snakemake.params.settings["about"])
+    about = Gathered(**snakemake.params.settings)
     tables = (given.numbers, given.selections)
     numbers, selections = (pd.concat(map(read_table, files), ignore_index=True) for files in tables)
     fits = pd.json_normalize([read_json(file) for file in given.fits], sep="_")

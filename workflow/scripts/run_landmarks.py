@@ -17,6 +17,7 @@ with logged(snakemake):
     data = protocol.landmark_data(counts, query_counts, queries, relevance, image_ids)
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}
     landmarks = list(dict.fromkeys(landmark for landmark, _, _ in folders))
+    of_dataset = {name: names[name] for name in ("dataset", "representation")}
     shared = {"seed": params["seed"], "passes": params["passes"]}
     for method, spec in ((method, Fit(**spec)) for method, spec in params["specs"].items()):
         draws = sorted(set(learning_images["draw"]))
@@ -24,8 +25,6 @@ with logged(snakemake):
         chosen = {draw: protocol.chosen_constants(*own, draw, spec, **shared) for draw in draws}
         for landmark, draw in protocol.draws_of(learning_images, landmarks):
             about = {"method": method, "chosen": chosen[draw], **shared}
-            result = protocol.run_landmark(data, learning_images, landmark, draw, spec, **about)
-            folder = folders[landmark, method, str(draw)]
-            protocol.write_landmark(result, folder, dataset=names.dataset, representation=names.representation)
-            done = result.metrics.get("map", result.fit["not_converged"])
-            print(f"{method}, {landmark}, draw {draw}: mAP {done}, {result.fit['seconds']}", flush=True)
+            run = protocol.run_landmark(data, learning_images, landmark, draw, spec, **about)
+            line = protocol.write_landmark(run, folders[landmark, method, str(draw)], of_dataset)
+            print(f"{method}, {landmark}, draw {draw}: {line}", flush=True)

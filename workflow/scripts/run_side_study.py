@@ -7,7 +7,8 @@ with logged(snakemake):
 
     import pandas as pd
 
-    from lookalike.core.files import read_csr, read_table, write_table
+    from lookalike.core.files import read_csr, read_table
+    from lookalike.exhibits.results import write_results
     from lookalike.studies.category.folds import Fold
     from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Transfer
 
@@ -17,5 +18,4 @@ with logged(snakemake):
     own = {"rankers": Rankers, "transfer": Transfer, "few_images": FewImagesOfMethods}
     side = own[wildcards.side](**params["side"])
     folds = [Fold(counts, splits, number, params["seed"], wildcards.subset) for number in params["folds"]]
-    table = pd.concat([module.numbers_of(fold, side) for fold in folds], ignore_index=True)
-    write_table(table.assign(representation=wildcards.representation), snakemake.output[0])
+    write_results(pd.concat([module.numbers_of(fold, side) for fold in folds]), snakemake.output[0])

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 SIZES = ("fold", "method", "subset")
 """A job for every fold of a method, for every method of a subset, or for a subset."""
+RUN_FILES = ("model.lookalike", "fit.json", "results.parquet", "ranks.npz")
+"""Of every run of a study of methods, what `lookalike.studies.fits` writes."""
 PARTS = ("dataset", "representation", "subset", "method", "fold", "file")
 """Of the path of a run's file, from the left."""
 

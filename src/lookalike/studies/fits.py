@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
+from lookalike.core.arrays import Matrix
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import write_json
+from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
-from lookalike.learners.base import SimilarityLearner
+from lookalike.exhibits.results import write_results
 from lookalike.learners.model_io import save_reason
 from lookalike.learners.registry import learner_class
 
@@ -76,11 +80,52 @@ def plain_number(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def write_model(
-    model: SimilarityLearner | None, fit: Mapping[str, object], path: Path, names: Mapping[str, object]
-) -> None:
-    """Write a run's model file, or in its place one with the reason of `fit` for it."""
-    if model is not None:
-        model.save(path, made_by=names)
-    else:
-        save_reason(str(fit["not_converged"]), path, names)
+@dataclass
+class Run:
+    """What a fit of a method, and the ranking by it, leave behind."""
+
+    model: Any
+    """The fitted learner; None where it did not end within its time limit."""
+    fit: dict[str, Any]
+    """The content of ``fit.json``: parameters, steps, sizes, seeds, and (only here) seconds of the clock and of the
+    processor, the processor's name, and why there is no model, if there is none."""
+    metrics: dict[str, float]
+    """Mean average precision and other single numbers; none without a model."""
+    rankings: Any
+    """Ranks of what the queries found; of no query without a model."""
+    selection: pd.DataFrame = field(default_factory=pd.DataFrame)
+    """Validation mAP of every candidate at every traced step, where the study keeps it."""
+
+    def write(self, folder: Path, rows: pd.DataFrame | Iterable[Mapping[str, object]], names: Mapping[str, Any]) -> str:
+        """Write the files of a run, of which `names` tells data set, subset, method and fold; return a line about it.
+
+        Times are in ``fit.json`` alone, so that all others are the same bytes each time.
+        """
+        if self.model is not None:
+            self.model.save(folder / "model.lookalike", made_by=names)
+        else:
+            save_reason(self.fit["not_converged"], folder / "model.lookalike", names)
+        write_json({**self.fit, **names}, folder / "fit.json")
+        write_results(rows, folder / "results.parquet")
+        self.rankings.save(folder / "ranks.npz")
+        done = f"mAP {self.metrics['map']:.4f}" if self.metrics else self.fit["not_converged"]
+        return f"{done}, {self.fit['seconds']}"
+
+
+def record_of(
+    spec: Fit, chosen: Mapping[str, Any], model: object, X: Matrix, clock: Clock, not_converged: str
+) -> dict[str, Any]:
+    """Return what the fits of all studies record: of the method, of its model or why there is none, and of its time."""
+    recorded = ("n_steps", "n_updates", "objective", "converged")
+    return {
+        "n_train": int(X.shape[0]),
+        "n_words": int(X.shape[1]),
+        "learner": spec.learner,
+        "parameters": {**spec.parameters, **chosen},
+        "selected": dict(chosen),
+        **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
+        "not_converged": not_converged,
+        "seconds": clock.seconds,
+        "cpu_seconds": clock.cpu_seconds,
+        "processor": processor_name(),
+    }

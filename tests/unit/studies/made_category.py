@@ -11,11 +11,11 @@ from PIL import Image
 
 from lookalike.core.files import write_json
 from lookalike.exhibits.registry import Exhibit, exhibits_of
+from lookalike.exhibits.results import results_frame
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
-from lookalike.studies.category.results import results_of, times_of
-from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.category.results import Gathered, results_of, times_of
 from lookalike.studies.rooms import study_of
 
 NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
@@ -56,7 +56,7 @@ RECORDED = ("n_classes", "n_words", "n_steps", "n_updates", "aggressiveness", "c
 KINDS |= dict.fromkeys((*RECORDED, "learned_symmetry", "nonzeros_per_image_train"), float)
 NO_FITS = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in KINDS.items()})
 NO_IMAGES = pd.DataFrame({"status": pd.Series(dtype=str), "label": pd.Series(dtype=str)})
-NO_SELECTIONS = pd.DataFrame({"subset": pd.Series(dtype=str)})
+NO_SELECTIONS = pd.DataFrame({"subset": pd.Series(dtype=str), "fold": pd.Series(dtype=int)})
 
 
 def study(metrics=(), exhibit="", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
@@ -77,8 +77,9 @@ def study(metrics=(), exhibit="", claims=(), *, fits=NO_FITS, tables=None, files
     settings = {"study": SECTION | section, "shared": shared, "published": PUBLISHED}
     toys = study_of("category", "toys", settings)
     manifest, selections = given.get("manifest", NO_IMAGES), given.pop("selections", NO_SELECTIONS)
-    results = results_of(metrics_frame(list(metrics)), fits, manifest, toys.gathered)
-    given = {"results": results, "times": times_of(fits, selections, toys.gathered), **given}
+    about = Gathered(**toys.params("gather"))
+    results = results_of(results_frame(list(metrics)), fits, manifest, about)
+    given = {"results": results, "times": times_of(fits, selections, about), **given}
     names = {name: f"{name}.parquet" for name in given} | (files or {})
     toys.finished(names, printed("category"), list(claims))
     if exhibit:
@@ -95,8 +96,8 @@ def contrasted(toys):
 
 
 def row(method, metric, fold, value, x=np.nan, subset="var10"):
-    names = {"representation": "words1000", "subset": subset, "method": method.replace("_", "-")}
-    return {**names, "metric": metric, "fold": fold, "x": x, "value": value}
+    names = {"setting": subset, "method": method.replace("_", "-"), "repeat": str(fold)}
+    return {**names, "metric": metric, "x": x, "value": value}
 
 
 def scores(metric="map", turned=(), subset="var10", **levels):
@@ -164,7 +165,9 @@ def images(folder):
 
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
 CANDIDATES = (
-    pd.DataFrame(scores(oasis_equal=0)).drop(columns=["x", "value"]).assign(aggressiveness=0.3, step=100, map=0.25)
+    pd.DataFrame(scores(oasis_equal=0))
+    .rename(columns={"setting": "subset", "repeat": "fold"})[["subset", "method", "fold"]]
+    .assign(aggressiveness=0.3, step=100, map=0.25)
 )
 
 

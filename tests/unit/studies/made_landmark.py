@@ -12,9 +12,7 @@ from lookalike.exhibits.results import results_frame, select
 from lookalike.exhibits.style import TITLES as PRINTED_TITLES
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.results import results_of, rows_of_run, times_of
-from lookalike.studies.landmark.settings import CHOSEN
-from lookalike.studies.landmark.study import LANDMARKS
-from lookalike.studies.metrics import metrics_frame
+from lookalike.studies.landmark.study import CHOSEN, LANDMARKS
 from lookalike.studies.rooms import study_of
 
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
@@ -79,14 +77,13 @@ def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codeb
     for (place, codebook), (number, landmark), method, draw in keys:
         own = gains[method][number] if np.ndim(gains[method]) else gains[method]
         value = 0.3 + own + 0.002 * draw + (0.001 * number if method != "tfidf" else 0.05 * place)
-        found = [("map", None, value), ("map_full", None, value - 0.04)]
+        found = [("map", value), ("map_full", value - 0.04)]
         zero = (SPARSITY if sparsity is None else sparsity).get(method)
         if zero is not None:
             zero = 1 - (1 - zero) * 0.3**place if "soml" in method else zero
-            found.append(("sparsity", None, zero + (random.normal(0, 0.001) if zero else 0.0)))
+            found.append(("sparsity", zero + (random.normal(0, 0.001) if zero else 0.0)))
         rows += [(codebook, landmark, draw, method, *number) for number in found]
-    columns = ["representation", "subset", "fold", "method", "metric", "x", "value"]
-    return metrics_frame(pd.DataFrame(rows, columns=columns))
+    return pd.DataFrame(rows, columns=["representation", "subset", "fold", "method", "metric", "value"])
 
 
 def fits(*, draws=DRAWS):

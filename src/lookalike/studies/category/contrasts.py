@@ -29,8 +29,7 @@ from lookalike.studies.category.results import (
     SYMMETRY,
     VALIDATION_STOP,
 )
-from lookalike.studies.category.section import FEW
-from lookalike.studies.category.study import PRINTED_TABLE, CategoryStudy, Subset
+from lookalike.studies.category.study import FEW, PRINTED_TABLE, CategoryStudy, Subset
 
 IMAGES, CLASSES = "images", "jackknife over classes"
 K_MAX = 60

@@ -18,8 +18,7 @@ from lookalike.exhibits.model import Entry, Found, Gallery, Picture, Ranking
 from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
 from lookalike.features import pyramid
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.category.section import AFTER, BEFORE
-from lookalike.studies.category.study import CategoryStudy
+from lookalike.studies.category.study import AFTER, BEFORE, CategoryStudy
 
 N_QUERIES, N_FOUND = 24, 10
 """Queries, and images of each ranking."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -12,7 +11,6 @@ from lookalike.core.seeds import generator
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
 from lookalike.studies.category.settings import FewImagesOfMethods
-from lookalike.studies.metrics import metrics_frame
 
 LEAST_VALIDATION = 2
 """Validation images of a class: one alone has no other to find."""
@@ -20,15 +18,11 @@ LEAST_VALIDATION = 2
 
 def numbers_of(fold: Fold, settings: FewImagesOfMethods) -> pd.DataFrame:
     """Rank the fold's test images by methods that choose and learn from fewer images of each class."""
-    return metrics_frame(pd.DataFrame(_rows(fold, settings)).assign(subset=fold.subset, fold=fold.number))
-
-
-def _rows(fold: Fold, settings: FewImagesOfMethods) -> Iterator[dict[str, object]]:
+    rows = []
     for n_images, (method, spec) in product(settings.images, settings.fits.items()):
-        rankings = run_fold(with_images(fold, n_images), spec).rankings
-        if rankings is not None:
-            value = rankings.mean_average_precision()
-            yield {"method": method, "metric": "map of few images", "x": n_images, "value": value}
+        metrics = run_fold(with_images(fold, n_images), spec).metrics
+        rows += [(method, "map of few images", n_images, metrics["map"])] if metrics else []
+    return fold.results(pd.DataFrame(rows, columns=["method", "metric", "x", "value"]))
 
 
 def with_images(fold: Fold, n_images: int) -> Fold:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
+from lookalike.exhibits.results import results_frame
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.oasis import PassiveAggressive
 from lookalike.studies.fits import fold_seed
@@ -72,6 +73,10 @@ class Fold:
     def seed(self, purpose: str) -> int:
         """Seed of what is random in the fold, named by its purpose."""
         return fold_seed(self.root, self.subset, self.number, purpose)
+
+    def results(self, rows: pd.DataFrame, **names: str) -> pd.DataFrame:
+        """Return numbers of the fold as rows of results."""
+        return results_frame(rows.assign(study="category", setting=self.subset, repeat=str(self.number), **names))
 
 
 def symmetry_index(model: object) -> float | None:

@@ -10,7 +10,6 @@ from lookalike.learners.dual import ValidationRows, rank_scores
 from lookalike.learners.oasis_variants import AveragedOASIS
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.settings import Rankers
-from lookalike.studies.metrics import metrics_frame
 
 
 def numbers_of(fold: Fold, settings: Rankers) -> pd.DataFrame:
@@ -43,4 +42,4 @@ def numbers_of(fold: Fold, settings: Rankers) -> pd.DataFrame:
     curve = learner.fit(X_train, fold.images["train"].labels, trace=measure, trace_steps=steps).curve_
     table = pd.DataFrame(curve).drop(columns="loss_rate").melt("step", var_name="method")
     table = table.rename(columns={"step": "x"}).sort_values("x", kind="stable", ignore_index=True)
-    return metrics_frame(table.assign(subset=fold.subset, fold=fold.number, metric="ranker_map"))
+    return fold.results(table, metric="ranker_map")

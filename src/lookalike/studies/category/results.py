@@ -6,13 +6,11 @@ Names of metrics are those of claims.csv. Numbers of halves of the classes are m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
-from lookalike.core.settings.model import Section
 from lookalike.exhibits.results import GRID_END, LAST_STEP, TIMED_OUT, UNFINISHED, results_frame
 
 PRECISIONS = {1: "p@1", 10: "p@10", 50: "p@50"}
@@ -32,33 +30,35 @@ WORDS_IN_TEXT = 10_000
 """Size of the codebook for which the paper prints the non-zeros per image (JMLR section 3)."""
 FRACTIONS = {*COMPARED, "p@k", TRACED, TRACED_TRAINING, RANKERS, OF_RANKERS, SPREAD_OF_RANKERS, PEAK, FEW_IMAGES}
 FRACTIONS |= {"train_map", CHANCE, DECLINE, *EQUAL.values()}
-KEYS = ["setting", "method", "metric", "x"]
+PARTS = {"subset": "setting", "fold": "repeat"}
+"""What names a run to the column of results that it stands in."""
 
 
-class Gathered(Section):
+class Gathered(NamedTuple):
     """What the job that gathers a study's numbers reads of the settings."""
 
-    representation: str = Field()
-    methods: list[str] = Field()
-    equal: dict[str, str] = Field()
+    representation: str
+    methods: list[str]
+    equal: dict[str, str]
     """Method to its run with equal settings."""
-    averages: dict[str, int] = Field()
+    averages: dict[str, int]
     """Averages of rankers, as numbers name them."""
-    aggressiveness: float = Field()
+    aggressiveness: float
     """C of the curves along training."""
-    n_train: int = Field()
-    n_test: int = Field()
-    few_images: bool = Field()
-    printed: str = Field()
+    n_train: int
+    n_test: int
+    few_images: dict[str, object] | None
+    printed_subset: str
     """The subset whose numbers the papers' text tells."""
-    halves: dict[str, int] = Field()
+    half_numbers: dict[str, int]
     """Subset of each half to its number."""
-    pool: str = Field()
+    pool: str
     """Setting of all halves together."""
 
 
 def results_of(numbers: pd.DataFrame, fits: pd.DataFrame, manifest: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     """Return the rows of results of all runs; `numbers` and `fits` are their tables, one below the other."""
+    fits = fits.rename(columns=PARTS).astype({"repeat": str})
     own = fits[fits["representation"] == about.representation]
     numbers = pd.concat([numbers, *precisions(numbers)], ignore_index=True)
     traced = numbers["metric"].isin((TRACED, TRACED_TRAINING))
@@ -68,36 +68,34 @@ def results_of(numbers: pd.DataFrame, fits: pd.DataFrame, manifest: pd.DataFrame
         few = numbers.loc[numbers["metric"] == FEW_IMAGES, "method"].unique()
         every = numbers[(numbers["metric"] == "map") & numbers["method"].isin(few)]
         parts.append(every.assign(metric=FEW_IMAGES, x=float(about.n_train)))
-    rows = named(pd.concat(parts, ignore_index=True), about)
+    rows = pooled(pd.concat(parts, ignore_index=True), about)
     return pd.concat([rows, in_text(fits, manifest, about)], ignore_index=True)
 
 
 def times_of(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     """Return minutes of the final fits, and validation mAP over seconds of training."""
+    fits, selections = (table.rename(columns=PARTS).astype({"repeat": str}) for table in (fits, selections))
     fits = fits[(fits["representation"] == about.representation) & fits["not_converged"].fillna("").eq("")]
-    steps = fits[fits["n_updates"].notna()].groupby(["subset", "method"])["n_steps"].mean().unstack("method")
+    steps = fits[fits["n_updates"].notna()].groupby(["setting", "method"])["n_steps"].mean().unstack("method")
     minutes = fits.assign(metric=TRAIN_TIME, value=fits["cpu_seconds_fit"] / 60)
     if {ON_ROWS, "oasis"} <= set(steps):
         # it is run for the time of a step, and takes as many as validation gives OASIS
-        share = minutes["subset"].map(steps["oasis"] / steps[ON_ROWS])
+        share = minutes["setting"].map(steps["oasis"] / steps[ON_ROWS])
         minutes["value"] *= share.where(minutes["method"] == ON_ROWS, 1.0)
-    rows = [minutes[["subset", "method", "fold", "metric", "value"]], *over_time(fits, selections, about)]
-    return named(pd.concat(rows, ignore_index=True), about)
+    return pooled(pd.concat([minutes, *over_time(fits, selections, about)], ignore_index=True), about)
 
 
-def named(rows: pd.DataFrame, about: Gathered) -> pd.DataFrame:
-    """Return numbers of subsets and folds as rows of results; those of halves are pooled."""
-    rows = rows.assign(setting=rows["subset"], repeat=rows["fold"].astype(str))
-    rows["x"] = rows["x"].astype(float) if "x" in rows else np.nan
-    if about.halves:
-        halves = rows.groupby(KEYS, sort=False, dropna=False)["value"].mean().reset_index()
-        repeat = halves["setting"].map(about.halves).astype(str)
+def pooled(rows: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+    """Return numbers with their units as rows of results, and those of halves pooled besides."""
+    rows = results_frame(rows)
+    if about.half_numbers:
+        means = rows.groupby(["setting", "method", "metric", "x"], sort=False, dropna=False)["value"].mean()
+        halves = means.reset_index()
+        repeat = halves["setting"].map(about.half_numbers).astype(str)
         rows = pd.concat([rows, halves.assign(setting=about.pool, repeat=repeat)], ignore_index=True)
-    units = {TRAIN_TIME: "minutes"}
     is_share = rows["metric"].isin(FRACTIONS) | rows["metric"].str.startswith(("map of ", "top 10 of "))
-    return results_frame(
-        rows.assign(study="category", unit=rows["metric"].map(units).fillna("").mask(is_share, "fraction"))
-    )
+    units = rows["metric"].map({TRAIN_TIME: "minutes"}).fillna("").mask(is_share, "fraction")
+    return results_frame(rows.assign(study="category", unit=units))
 
 
 def precisions(numbers: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -112,8 +110,8 @@ def equal(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     A method without such a run chooses so anyway.
     """
     numbers = numbers[numbers["metric"].isin(COMPARED)]
-    subsets = numbers.loc[numbers["method"].isin(about.equal.values()), "subset"].unique()
-    numbers = numbers[numbers["subset"].isin(subsets)]
+    subsets = numbers.loc[numbers["method"].isin(about.equal.values()), "setting"].unique()
+    numbers = numbers[numbers["setting"].isin(subsets)]
     parts = [
         numbers[numbers["method"] == about.equal.get(method, method)].assign(method=method) for method in about.methods
     ]
@@ -125,18 +123,18 @@ def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
     """Return curves along training, of which a fold that has ended by itself keeps its last number."""
     parts = []
     names: Any
-    for names, own in curves.groupby(["subset", "method", "metric"], sort=False):
-        table = own.pivot(index="x", columns="fold", values="value").sort_index()
+    for names, own in curves.groupby(["setting", "method", "metric"], sort=False):
+        table = own.pivot(index="x", columns="repeat", values="value").sort_index()
         # a fold may lack a step before its end: only what lies behind that has its last number
         is_behind = table.bfill().isna()
         rows = table.where(~is_behind, table.ffill()).reset_index().melt("x", value_name="value").dropna(subset="value")
-        parts.append(rows.assign(subset=names[0], method=names[1], metric=names[2]))
+        parts.append(rows.assign(setting=names[0], method=names[1], metric=names[2]))
     return pd.concat([curves.iloc[:0], *parts], ignore_index=True)
 
 
 def peaks(curves: pd.DataFrame) -> pd.DataFrame:
     """Return the highest number of each traced fold, and how much of it was lost by its end."""
-    groups = curves.sort_values("x", kind="stable").groupby(["subset", "method", "fold"], sort=False)["value"]
+    groups = curves.sort_values("x", kind="stable").groupby(["setting", "method", "repeat"], sort=False)["value"]
     found = groups.agg(highest="max", last="last").reset_index()
     values = {PEAK: found["highest"], DECLINE: 1 - found["last"] / found["highest"]}
     return pd.concat([found.assign(metric=metric, value=value) for metric, value in values.items()])
@@ -146,9 +144,9 @@ def rankers(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     """Return the mean over traced steps of averages and of single rankers, and how single ones differ at the end."""
     rows = numbers[(numbers["metric"] == RANKERS) & (numbers["x"] > 0)]
     rows = rows.assign(method=rows["method"].where(rows["method"].isin(about.averages), SINGLE))
-    means: pd.DataFrame = rows.groupby(["subset", "method", "fold"], sort=False)["value"].mean().reset_index()
+    means: pd.DataFrame = rows.groupby(["setting", "method", "repeat"], sort=False)["value"].mean().reset_index()
     last = rows[(rows["method"] == SINGLE) & (rows["x"] == rows["x"].max())]
-    spread: pd.DataFrame = last.groupby(["subset", "method", "fold"], sort=False)["value"].std().reset_index()
+    spread: pd.DataFrame = last.groupby(["setting", "method", "repeat"], sort=False)["value"].std().reset_index()
     return pd.concat([means.assign(metric=OF_RANKERS), spread.assign(metric=SPREAD_OF_RANKERS)], ignore_index=True)
 
 
@@ -168,7 +166,7 @@ def recorded(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
             (fits["method"] == "oasis") & (fits["aggressiveness"] == about.aggressiveness)
         ),
     }
-    keys = fits[["subset", "method", "fold"]]
+    keys = fits[["setting", "method", "repeat"]]
     parts = [keys.assign(metric=metric, value=values) for metric, values in columns.items() if values is not None]
     found: pd.DataFrame = pd.concat(parts, ignore_index=True).astype({"value": float}).dropna(subset="value")
     return found
@@ -176,9 +174,9 @@ def recorded(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
 
 def chance(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     """Return the share of a test image's class among the others, which precision has by chance."""
-    classes = fits.dropna(subset="n_classes").drop_duplicates("subset")
+    classes = fits.dropna(subset="n_classes").drop_duplicates("setting")
     value = (about.n_test - 1) / (classes["n_classes"] * about.n_test - 1)
-    return classes[["subset"]].assign(method=CHANCE, fold=0, metric=CHANCE, value=value)
+    return classes[["setting"]].assign(method=CHANCE, repeat="0", metric=CHANCE, value=value)
 
 
 def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> Iterator[pd.DataFrame]:
@@ -186,36 +184,36 @@ def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> 
 
     Seconds are steps, each as long as on average in the method's fits on all training images.
     """
-    for subset in selections["subset"].unique() if about.equal else ():
+    for subset in selections["setting"].unique() if about.equal else ():
         for method in about.methods:
             run = about.equal.get(method, method)
-            own, chosen = (fits[(fits["subset"] == subset) & (fits["method"] == name)] for name in (method, run))
-            rows = selections[(selections["subset"] == subset) & (selections["method"] == run)]
+            own, chosen = (fits[(fits["setting"] == subset) & (fits["method"] == name)] for name in (method, run))
+            rows = selections[(selections["setting"] == subset) & (selections["method"] == run)]
             if rows.empty or not own["n_steps"].sum() > 0:
                 continue
-            start = rows[rows["step"] == 0].drop_duplicates("fold")
+            start = rows[rows["step"] == 0].drop_duplicates("repeat")
             for column in (name for name in chosen if name.startswith("selected_")):
                 name = column.removeprefix("selected_")
-                values = chosen.set_index("fold")[column].dropna()
+                values = chosen.set_index("repeat")[column].dropna()
                 if len(values) and name in rows:
-                    rows = rows[rows[name] == rows["fold"].map(values)]
+                    rows = rows[rows[name] == rows["repeat"].map(values)]
             seconds = own["cpu_seconds_fit"].sum() / own["n_steps"].sum()
             rows = rows[rows["step"] > 0]
             curve = {"x": seconds * rows["step"], "value": rows["map"], "metric": OVER_TIME}
-            yield rows[["subset", "fold"]].assign(method=method, **curve)
+            yield rows[["setting", "repeat"]].assign(method=method, **curve)
             if method == "oasis":  # without a step it ranks as the Euclidean distance does
                 level = {"method": "euclidean", "metric": f"{OVER_TIME}, start", "value": start["map"]}
-                yield start[["subset", "fold"]].assign(**level)
+                yield start[["setting", "repeat"]].assign(**level)
 
 
 def in_text(fits: pd.DataFrame, manifest: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     """Return what the papers' text tells of images, of the visterms of an image, and of the symmetry of W."""
     kept = manifest[manifest["status"] == "ok"]
-    fits = fits[fits["subset"] == about.printed]
+    fits = fits[fits["setting"] == about.printed_subset]
     own = fits[(fits["representation"] == about.representation) & (fits["method"] == "oasis")]
     # the paper's number of words, where a representation that was run has it
     large = fits[fits["n_words"] == WORDS_IN_TEXT]
-    words = (large if len(large) else fits[fits["representation"] == about.representation]).drop_duplicates("fold")
+    words = (large if len(large) else fits[fits["representation"] == about.representation]).drop_duplicates("repeat")
     tens = fits.loc[fits["n_classes"] == 10, "n_classes"].head(1) * about.n_train
     values = {
         "images_kept": pd.Series([float(len(kept))]),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from lookalike.core.files import write_table
 from lookalike.core.settings.methods import Fit, Trace
+from lookalike.exhibits.results import write_results
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.dual import ValidationRows
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.fits import make_learner, warm_up
-from lookalike.studies.metrics import metrics_frame
 from lookalike.studies.selection import as_stopped, limit_of_steps
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
@@ -24,10 +24,10 @@ TRACED = SCORED | {name: name for name in ("loss_rate", "objective")}
 """What is traced to its metric; a learner without an objective has no rows of it."""
 
 
-def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, str | int]) -> str:
+def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
     """Trace a fold, write ``curve.parquet``, and return a line about it; `names` as of a run."""
     curve = trace_fold(fold, spec)
-    write_table(curve.assign(representation=names["representation"], method=names["method"]), folder / "curve.parquet")
+    write_results(fold.results(curve, method=names["method"]), folder / "curve.parquet")
     return f"traced, {len(curve)} numbers"
 
 
@@ -39,10 +39,9 @@ def trace_fold(fold: Fold, spec: Fit) -> pd.DataFrame:
     warm_up(spec.learner)
     try:
         with cpu_time_limit(spec.time_limit, "the trace"):
-            table = _curve(fold, spec, spec.trace or Trace())
+            return _curve(fold, spec, spec.trace or Trace())
     except TimeLimitReachedError:
-        return metrics_frame([])
-    return metrics_frame(table.assign(subset=fold.subset, fold=fold.number))
+        return pd.DataFrame({"metric": [], "x": [], "value": []})
 
 
 def _curve(fold: Fold, spec: Fit, trace: Trace) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import select
 from lookalike.studies.category.settings import Transfer
-from lookalike.studies.metrics import metrics_frame
 
 K = 10
 
@@ -42,7 +41,7 @@ def numbers_of(fold: Fold, settings: Transfer) -> pd.DataFrame:
                 rows.append((method, f"top {K} of {which} classes", ranked.mean_precision_curve()[:K][-1]))
     table = pd.DataFrame(rows, columns=["method", "metric", "value"])
     means = table.groupby(["method", "metric"], sort=False)["value"].mean().reset_index()
-    return metrics_frame(means.assign(subset=fold.subset, fold=fold.number))
+    return fold.results(means)
 
 
 def _both_ways(fold: Fold) -> list[tuple[Fold, Fold]]:

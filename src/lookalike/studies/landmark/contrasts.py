@@ -22,8 +22,7 @@ from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_tes
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
 from lookalike.studies.landmark.results import MEAN
-from lookalike.studies.landmark.settings import PAIRS
-from lookalike.studies.landmark.study import LandmarkStudy
+from lookalike.studies.landmark.study import PAIRS, LandmarkStudy
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
 RESAMPLES = 2000

@@ -16,8 +16,7 @@ from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, Look, looks_of
 from lookalike.studies.landmark.rankings import MAP_FULL, read_top_images
 from lookalike.studies.landmark.results import FEATURES
-from lookalike.studies.landmark.settings import LEADING, PAIRS
-from lookalike.studies.landmark.study import LandmarkStudy, landmark_title
+from lookalike.studies.landmark.study import LEADING, PAIRS, LandmarkStudy, landmark_title
 
 N_QUERIES, N_FOUND = 14, 10
 """Queries of the gallery, and images of each ranking."""

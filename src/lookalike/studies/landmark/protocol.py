@@ -26,17 +26,15 @@ from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, write_json
-from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
-from lookalike.exhibits.results import select, write_results
+from lookalike.exhibits.results import select
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
-from lookalike.studies.fits import Clock, fold_seed, make_learner, plain_number, warm_up, write_model
+from lookalike.studies.fits import Clock, Run, fold_seed, make_learner, record_of, warm_up
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.results import FEATURES, rows_of_run
 from lookalike.studies.selection import grid
@@ -118,20 +116,6 @@ def landmark_data(
     return data
 
 
-@dataclass(frozen=True)
-class LandmarkResult:
-    """What one run (a landmark, a draw, a method) leaves behind."""
-
-    model: SimilarityLearner | None
-    """The fitted learner; None where it did not end within its time limit."""
-    fit: dict[str, object]
-    """The content of ``fit.json``: landmark (``subset``), draw (``fold``), method, sizes, seconds, ..."""
-    metrics: dict[str, float]
-    """``map``, ``map_full`` and ``sparsity``; none without a model."""
-    rankings: LandmarkRankings
-    """Of no query without a model."""
-
-
 @dataclass(frozen=True, eq=False)
 class LandmarkTask:
     """One draw of one landmark, ready for any learner."""
@@ -168,7 +152,7 @@ def run_landmark(
     chosen: Mapping[str, object] = MappingProxyType({}),
     passes: float | None = None,
     n_top: int = 50,
-) -> LandmarkResult:
+) -> Run:
     """Learn a landmark's metric from one draw, with `chosen` constants; its queries rank the other images.
 
     Of each ranking the first `n_top` images are kept.
@@ -193,39 +177,24 @@ def run_landmark(
     # the weights of the whole gallery, shared by all runs, are part of what a single run would take
     clock.seconds["features"] += data.clock.seconds["features"]
     clock.cpu_seconds["features"] += data.clock.cpu_seconds["features"]
-    recorded = ("n_steps", "n_updates", "objective", "converged")
-    fit: dict[str, object] = {
-        "n_train": int(task.X.shape[0]),
+    fit = {
+        **record_of(spec, chosen, model, task.X, clock, not_converged),
         "n_test": len(task.gallery),
         "n_queries": len(task.queries),
         "n_empty_queries": int(np.count_nonzero(data.empty_queries()[task.queries])),
-        "n_words": int(task.X.shape[1]),
-        "learner": spec.learner,
         "method": method,
         "subset": landmark,
         "fold": int(draw),
-        "parameters": {**spec.parameters, **chosen},
-        "selected": dict(chosen),
         "n_triplets": len(triplets),
-        **{name: plain_number(getattr(model, f"{name}_", None)) for name in recorded},
-        "not_converged": not_converged,
         "seeds": {**task.seeds, "fit": fold_seed(seed, landmark, draw, "fit")},
-        "seconds": clock.seconds,
-        "cpu_seconds": clock.cpu_seconds,
-        "processor": processor_name(),
     }
-    return LandmarkResult(model, fit, metrics, rankings)
+    return Run(model, fit, metrics, rankings)
 
 
-def write_landmark(result: LandmarkResult, folder: PathLike, *, dataset: str, representation: str) -> None:
-    """Write a run's files; times are in ``fit.json`` alone, so that all others are the same bytes each time."""
-    folder = Path(folder)
-    keys = {name: result.fit[name] for name in ("subset", "method", "fold")}
-    names = {"dataset": dataset, "representation": representation, **keys}
-    write_model(result.model, result.fit, folder / "model.lookalike", names)
-    write_json({**result.fit, **names}, folder / "fit.json")
-    write_results(rows_of_run(result.metrics, result.fit), folder / "results.parquet")
-    result.rankings.save(folder / "ranks.npz")
+def write_landmark(run: Run, folder: Path, names: Mapping[str, object]) -> str:
+    """Write a run's files, and return a line about it; `names` of data set and representation go into them, too."""
+    keys = {name: run.fit[name] for name in ("subset", "method", "fold")}
+    return run.write(folder, rows_of_run(run.metrics, run.fit), {**names, **keys})
 
 
 def landmark_task(

@@ -1,22 +1,62 @@
-"""What the exhibits of the landmark study ask of it: titles, numbers beside print, and limits (SOML, AAAI 2014)."""
+"""The landmark study (SOML, AAAI 2014): its section of the settings, its runs, and what exhibits ask of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
-from itertools import product
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, cached_property, partial
+from itertools import pairwise, product
+from pathlib import Path
 from string import capwords
+from typing import Annotated, ClassVar, Self
 
 import pandas as pd
+from pydantic import Field
 
+from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_table
+from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS, LandmarkFolders
+from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
+from lookalike.core.settings.model import (
+    ABSENT,
+    Absent,
+    Distinct,
+    Number,
+    Section,
+    left_out,
+    names_or,
+    only,
+    plain,
+    refer,
+    refer_kind,
+    refer_once,
+)
+from lookalike.core.settings.schema import CodebookTraining, SiftSettings
+from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
+from lookalike.data.locate import listing_fingerprint
+from lookalike.data.visterm_folder import labels_in
 from lookalike.exhibits.limits import Limits
 from lookalike.exhibits.model import Drawn, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
+from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import select, with_parts
+from lookalike.exhibits.study import Files
+from lookalike.learners.registry import MODULES
+from lookalike.studies.batches import RUN_FILES, SIZES, Batch, run_files
 from lookalike.studies.landmark.rankings import MAP
 from lookalike.studies.landmark.results import MEAN, codebook_name
-from lookalike.studies.landmark.settings import LandmarkSettings
+from lookalike.studies.method_study import MethodStudy, fit_of
 
+DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
+"""Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
+BEFORE, AFTER = "tfidf", "soml-da"
+"""Methods whose first results the montage shows."""
+LEAST_TO_CHOOSE = 4
+"""Positives that leave two to learn from, and two to find each other, where constants are chosen."""
+OVER, LEADING = "oasis-diagonal", ("soml-tg", "soml-da")
+CHOSEN = {method: f"{name}-chosen" for method, name in ((OVER, "oasis"), *((name, name) for name in LEADING))}
+"""Methods of a study's `lead` to the same with constants that are chosen among several, by images to learn from."""
+PAIRS = [(method, OVER) for method in LEADING] + [(CHOSEN[method], CHOSEN[OVER]) for method in LEADING]
+"""Methods whose difference is the lead, with printed and then with chosen constants."""
 PAPER = "soml-aaai-2014"
 LANDMARKS = ("all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera")
 """Landmarks that the paper's tables have rows of."""
@@ -37,9 +77,298 @@ LEARNED_FROM = (
     "gallery. A draw is one random choice of them."
 )
 
+Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
 
-class LandmarkStudy(LandmarkSettings):
+# a plan asks many times, and the lists of a large data set are read for seconds
+_landmarks_with = cache(landmarks_with)
+
+
+class LearningImages(Section):
+    """The images that each landmark is learned from."""
+
+    positives: int = Field(7, ge=2, description="Images of the landmark, none of them a query.")
+    negatives: int = Field(500, ge=1, description="Images of other things.")
+    draws: int = Field(5, ge=1, le=100, description="How often they are drawn; the paper prints one draw.")
+    passes: Absent[Number] = left_out(gt=0)
+    """Steps for each triplet of learners that draw triplets at random (OASIS: 100,000 steps of 21,000 triplets are 4.76
+    passes); their `n_steps` if left out."""
+
+
+class Lead(Section):
+    """S-TG and S-DA minus OASIS over codebooks of several sizes and numbers of features; not run if left out."""
+
+    codebooks: Distinct[str] = Field(min_length=2)
+    """Ids of the codebooks: their words and the `n_max` of their keypoints vary. Whole images are queries."""
+    chosen_draws: int = Field(3, ge=1, le=100)
+    """Draws, the first ones, in which constants are chosen too; this takes about ten times as long as printed ones."""
+
+
+class LandmarkStudy(MethodStudy):
     """The landmark study (SOML, AAAI 2014) on one data set."""
+
+    room: ClassVar = "landmark"
+    tables: ClassVar = ("results", "times", "manifest")
+    contrasted: ClassVar = ("results",)
+
+    jobs: ClassVar = {
+        "paint_images": "kind=data_set.kind painted=data_set.synthetic_landmarks folder=painted_folder"
+        " n_shards=data_set.shards seed=painting_seed",
+        "scan_landmarks": "data=located painted=painted_files wants_words",
+        "extract_keypoints": "keypoints=keypoints_of n_shards=data_set.shards",
+        "train_words": "codebook=codebook_of seed",
+        "assign_words": "codebook=codebook_of",
+        "read_published_words": "codebook=codebook_of n_shards=data_set.shards",
+        "count_words": "codebook=codebook_of",
+        "read_ground_truth": "landmarks=landmark_names learning seed",
+        "draw_queries": "landmarks=landmark_names learning distractors=data_set.distractors"
+        " n_queries=data_set.queries seed",
+        "run": "specs landmarks=landmark_names passes=learning.passes seed",
+        "measure_lead": "specs setting=lead_setting chosen_draws=lead.chosen_draws landmarks=landmark_names"
+        " passes=learning.passes seed",
+        "gather_results": "landmarks=landmark_names",
+    }
+
+    codebooks: Distinct[str] = Field(min_length=1, max_length=3)
+    """Ids of the codebooks, from small to large. One of 10,000 words fills Tables 1, 4 and 7 of the paper, one of
+    100,000 words 2, 5 and 8, one of a million 3, 6 and 9. Published counts have one codebook, of a word a column."""
+    methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
+    landmarks: Landmarks = "all"
+    """The landmarks to learn; one with too few images is an error. `all`: every folder of photographs, or the landmarks
+    of the ground-truth files that have enough images; `oxford5k` must list them."""
+    learning: LearningImages = LearningImages()
+    lead: Absent[Lead] = ABSENT
+    codebook_overrides: dict[str, dict[str, Changes]] = Field({})
+    """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
+    are ignored."""
+
+    _places: Collection[object] = (0, 1, 2)
+
+    def check(self) -> None:
+        """Refuse settings that name what does not exist or cannot work together."""
+        place = f"landmark.{self.dataset}"
+        refer_kind(place, self.data_set.kind, (*LANDMARK_KINDS, *VISTERM_KINDS), "landmarks")
+        self._check_codebooks(f"{place}.codebooks")
+        self._check_landmarks(f"{place}.landmarks")
+        self._check_methods(place)
+
+    def _check_codebooks(self, place: str) -> None:
+        """Refuse codebooks that are not each larger than the one before: the exhibits tell them apart by size."""
+        known, of_lead = self._shared.codebooks, self.lead.codebooks if self.lead is not None else ()
+        if not self.has_pictures and (len(self.codebooks) > 1 or of_lead):
+            raise LookalikeError(f"config: {place}: published counts are of one codebook: name one, and no `lead`")
+        for codebook in (*self.codebooks, *of_lead):
+            refer(place if codebook in self.codebooks else f"landmark.{self.dataset}.lead.codebooks", codebook, known)
+            if known[codebook].published and self.data_set.kind != "oxford5k":
+                raise LookalikeError(f"config: {place} names {codebook!r}, whose words are those of Oxford5K only")
+        sizes = [known[codebook].words for codebook in self.codebooks]
+        if any(small >= large for small, large in pairwise(sizes)):
+            raise LookalikeError(
+                f"config: {place} must go from small to large, each of its own size, not {sizes} words"
+            )
+
+    def _check_landmarks(self, place: str) -> None:
+        """Refuse names that no landmark has, where they are known before the ground truth is there."""
+        kind = self.data_set.kind
+        if kind == "oxford5k" and self.landmarks == "all":
+            raise LookalikeError(
+                f"config: {place} must list its landmarks, since nothing tells how many images each has before the "
+                f"ground truth is fetched; there are: {', '.join(OXFORD_LANDMARKS)}"
+            )
+        if self.landmarks != "all" and kind != "landmarks":
+            known = OXFORD_LANDMARKS if kind == "oxford5k" else self._painted_names()
+            for landmark in self.landmarks:
+                refer(place, landmark, known)
+
+    def _check_methods(self, place: str) -> None:
+        """Refuse methods that do not exist or that the study cannot run, and changes that change nothing."""
+        known = self._shared.methods
+        refer_once(place, {"methods": self.methods}, known)
+        for method in self.overrides:
+            refer(f"{place}.overrides", method, known)
+        for codebook, overrides in self.codebook_overrides.items():
+            # one that exists but is not named by this study is for an overlay that names it
+            refer(f"{place}.codebook_overrides", codebook, self._shared.codebooks)
+            for method, changes in overrides.items():
+                refer(f"{place}.codebook_overrides.{codebook}", method, known)
+                if "batch" in changes.model_fields_set:
+                    raise LookalikeError(
+                        f"config: {place}.codebook_overrides.{codebook}.{method} sets `batch`, which is the same for "
+                        f"all codebooks: set it under {place}.overrides"
+                    )
+        for method, codebook in product(self.named_methods(), ("", *self.codebooks)):
+            spec = self.spec(method, codebook)
+            _check_method(place, method, spec)
+            if spec.select and self.learning.positives < LEAST_TO_CHOOSE:
+                raise LookalikeError(
+                    f"config: {place}.learning.positives must be at least {LEAST_TO_CHOOSE}: {method!r} has a "
+                    "`select`, which holds out half of them"
+                )
+
+    def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
+        """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
+        study = self.with_settings()
+        asked = {value for exhibit in exhibits for value in exhibit.parts.values()}
+        names = map(codebook_name, self.codebook_sizes.values())
+        study._places = {place for place, name in enumerate(names) if name in asked} or {0}
+        return study
+
+    def section(self) -> dict[str, object]:
+        """Return its own keys on which a number or an exhibit depends, with the landmarks by name."""
+        return {**super().section(), "landmarks": self.landmark_names or self.landmarks}
+
+    def shared(self) -> dict[str, object]:
+        """Return what contrasts and exhibits read of other sections: methods and codebooks, too."""
+        return {**super().shared(), "codebooks": {id: self._shared.codebooks[id] for id in self.codebooks}}
+
+    @property
+    def located(self) -> Mapping[str, object]:
+        """Return where its images and ground truth are, or come from."""
+        return dict(plain(self.data_set, include={"kind", "path", "ground_truth", "fetch"}))
+
+    def keypoints_of(self, fitted: Sequence[str], keypoints: str, **names: str) -> SiftSettings:
+        """Return what decides the keypoints of an id."""
+        return self._shared.keypoints[keypoints]
+
+    def codebook_of(self, fitted: Sequence[str], representation: str, **names: str) -> CodebookTraining:
+        """Return what decides a codebook; its title does not."""
+        return only(CodebookTraining, self._shared.codebooks[representation])
+
+    @property
+    def codebook_sizes(self) -> dict[str, int]:
+        """Id of each codebook to how many words it has."""
+        return {id: self._shared.codebooks[id].words for id in self.codebooks}
+
+    def specs(self, fitted: Sequence[str], representation: str, **names: str) -> dict[str, Fit]:
+        """Return what decides the fits of some methods with a codebook; by default of those whose lead is measured."""
+        return {method: fit_of(self.spec(method, representation)) for method in fitted or self.lead_methods}
+
+    def spec(self, method: str, codebook: str = "") -> Method:
+        """Return a method as the study changes it, with a codebook."""
+        spec = self.changed(method, self.codebook_overrides.get(codebook, {}))
+        words = self._shared.codebooks[codebook].words if codebook else 0
+        if spec.learner == "QPAO" and words and "n_blocks" not in spec.parameters:
+            return spec.model_copy(update={"parameters": {**spec.parameters, "n_blocks": qpao_blocks(words)}})
+        return spec
+
+    def named_methods(self) -> list[str]:
+        """Return the methods that exhibits name."""
+        return list(dict.fromkeys([*self.methods, *self.lead_methods]))
+
+    @property
+    def lead_methods(self) -> list[str]:
+        """Return the methods whose lead is measured, with printed and with chosen constants."""
+        return [] if self.lead is None else [*CHOSEN, *CHOSEN.values()]
+
+    def lead_setting(self, fitted: Sequence[str], representation: str, **names: str) -> str:
+        """Name words and features of a codebook as rows of results do: ``words=10000;features=400``."""
+        given = self._shared.codebooks[representation]
+        n_max = self._shared.keypoints[given.keypoints].n_max if given.keypoints else 0
+        return f"words={given.words};features={n_max or 'all'}"
+
+    def lead_files(self) -> list[str]:
+        """Return the rows of results of every codebook of the lead."""
+        codebooks = self.lead.codebooks if self.lead is not None else ()
+        return [f"{self.folder}/landmark/lead/{codebook}.parquet" for codebook in codebooks]
+
+    @property
+    def painted_files(self) -> dict[str, str]:
+        """Folders of images and ground truth that code makes; none where it does not."""
+        if self.data_set.kind != "synthetic_landmarks":
+            return {}
+        root = self.painted_folder
+        return {"root": root, "ground_truth": painted_truth(root).as_posix()}
+
+    def _painted_names(self) -> list[str]:
+        from lookalike.studies.recipes import recipe_of
+
+        return recipe_of(self._shared, self.dataset).names()
+
+    @property
+    def draws_queries(self) -> bool:
+        """Tell whether its landmarks are folders, whose queries are drawn, and not those of ground-truth files."""
+        return isinstance(self.data_set, LandmarkFolders) and not self.data_set.ground_truth
+
+    @property
+    def landmark_names(self) -> list[str]:
+        """The landmarks that are learned; where a user's ground truth is away, those of the results."""
+        if isinstance(self.landmarks, list):
+            return self.landmarks
+        if self.data_set.kind == "synthetic_landmarks":
+            return self._painted_names()
+        data, learned = self.data_set, Path(self.folder, "learning_images.parquet")
+        if isinstance(data, LandmarkFolders):
+            if data.ground_truth is None:
+                if folders := (folders_in if self.has_pictures else labels_in)(str(data.path)):
+                    return list(name_landmarks(folders, data.distractors))
+            elif Path(data.ground_truth).is_dir():
+                return _landmarks_with(data.ground_truth, self.learning.positives)
+        return sorted(set(read_table(learned)["landmark"])) if learned.is_file() else []
+
+    def listing(self, key: str) -> str:
+        """Return the fingerprint of a user's ``path`` or ``ground_truth``; of one that is away, that of its results."""
+        if self.data_set.kind != "landmarks":
+            return ""
+        folder, recorded = str(getattr(self.data_set, key)), Path(self.folder, f"{key}_listing.txt")
+        if recorded.is_file() and not Path(folder).is_dir():
+            return recorded.read_text().strip()
+        return listing_fingerprint(folder)
+
+    @property
+    def wants_words(self) -> bool:
+        """Tell whether it uses the words that the benchmark publishes."""
+        return any(self._shared.codebooks[codebook].published for codebook in self.codebooks)
+
+    def keypoint_shard(self, codebook: str, shard: str) -> str:
+        """Return the shard of keypoints that a shard of words is of."""
+        return f"{self.folder}/keypoints/{self._shared.codebooks[codebook].keypoints}/keypoints-{shard}.npz"
+
+    def keypoint_shards(self, codebook: str) -> list[str]:
+        """Return every shard of the keypoints that a codebook is learned from."""
+        return [self.keypoint_shard(codebook, shard) for shard in self.shards()]
+
+    def word_shards(self, codebook: str) -> list[str]:
+        """Return every shard of the words of a codebook."""
+        return [f"{self.folder}/features/{codebook}/words-{shard}.npz" for shard in self.shards()]
+
+    def batches(self) -> list[Batch]:
+        """Return every batch of runs, one rule each; a job makes all draws of what it learns."""
+        sizes = {size: self.methods_in(size, self.methods) for size in SIZES}
+        return [self._batch(size, methods) for size, methods in sizes.items() if methods]
+
+    def _batch(self, size: str, methods: list[str]) -> Batch:
+        """Return the jobs of a size; a fold is a landmark, and a subset all landmarks with a codebook."""
+        landmarks = ["{subset}"] if size == "fold" else self.landmark_names
+        own = {"method": methods} if size == "subset" else {}
+        parts = {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}
+        return Batch(
+            name=size,
+            log=f"logs/{{dataset}}/run/{{representation}}/{parts[size]}.log",
+            files=run_files(subset=landmarks, fold=range(self.learning.draws), file=RUN_FILES, **own),
+            allowed={"dataset": [self.dataset], **({} if size == "subset" else {"method": methods})},
+            fitted=methods,
+        )
+
+    def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
+        """Return one file of every run, or of the `representation` and `method` that are given."""
+        codebooks = [codebook for place, codebook in enumerate(self.codebooks) if place in self._places]
+        parts = {"representation": codebooks, "method": self.methods, **chosen}
+        draws = range(self.learning.draws)
+        return run_files(dataset=[self.dataset], subset=self.landmark_names, fold=draws, file=[file], **parts)
+
+    def compared_methods(self) -> tuple[str, str] | None:
+        """Return what the montage shows: TF-IDF, and S-DA or else the last that learns; None without two, or images."""
+        learned = [method for method in self.methods if method != BEFORE]
+        if BEFORE not in self.methods or not learned or not self.has_pictures:
+            return None
+        return BEFORE, AFTER if AFTER in learned else learned[-1]
+
+    def planned_files(self) -> Files:
+        """Return the files that exhibits are drawn from."""
+        if (pair := self.compared_methods()) is None:
+            return super().planned_files()
+        files = {name: f"{self.folder}/{name}.parquet" for name in ("queries", "relevance")}
+        ranks = self.runs("ranks.npz", representation=self.codebooks[-1:], method=pair)
+        return {**super().planned_files(), **files, "images": f"{self.folder}/images.json", "ranks": ranks}
 
     @cached_property
     def codebook_ids(self) -> dict[str, str]:
@@ -194,9 +523,24 @@ class LandmarkStudy(LandmarkSettings):
         return found + ["Descriptors are RootSIFT, the paper's SIFT."] * bool(root)
 
 
-STUDY = LandmarkStudy
+def _check_method(place: str, method: str, spec: Method) -> None:
+    """Refuse a method that the landmark study cannot run as it is set."""
+    refer(f"methods.{method}.learner", spec.learner, MODULES)
+    place = f"config: {place} names {method!r}"
+    if spec.learner not in DIAGONAL:
+        raise LookalikeError(
+            f"{place}, whose learner {spec.learner} has no diagonal metric: name methods of {', '.join(DIAGONAL)}"
+        )
+    if spec.trace:
+        raise LookalikeError(
+            f"{place}, which has a `trace`, and the landmark study stops no learner early: take `trace` out, or give "
+            "the study a method of its own without it"
+        )
 
 
 def landmark_title(landmark: str) -> str:
     """Return ``All Souls`` of ``all_souls``."""
     return capwords(landmark.replace("_", " "))
+
+
+STUDY = LandmarkStudy

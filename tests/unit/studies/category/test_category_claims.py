@@ -282,7 +282,7 @@ def test_a_claim_about_every_set_names_those_that_it_was_tried_on_and_fails_by_a
 def test_claims_about_figure_9_fall_back_on_what_was_traced():
     numbers = psd(psd_100=0.3, psd_1000=0.33)
     ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
-    rows = [{**row, "method": ids[row["method"]], "subset": "var10"} for row in numbers["metrics"]]
+    rows = [{**row, "method": ids[row["method"]], "setting": "var10"} for row in numbers["metrics"]]
     specs = {ids[method]: METHODS[method] for method in PSD}
     toys = contrasted(study(rows, projected=list(specs), specs=specs))
     verdict = decide(CLAIMS["jmlr-psd-rarely"], toys)

@@ -46,7 +46,7 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
     halves = Halves.model_validate({"count": 4, "printed": {JMLR: "classes=10"}})
     levels = {"oasis": 0.30, "mcml": 0.28, "mcml-factor": 0.24, "euclidean": 0.22}
     rows = [
-        {"representation": "words1000", "subset": id, "method": method, "fold": fold, "metric": metric, "x": x}
+        {"setting": id, "method": method, "repeat": str(fold), "metric": metric, "x": x}
         | {"value": level + 0.01 * number + 0.1 * fold}
         for id, number in halves.numbers().items()
         for method, level in levels.items()
@@ -54,7 +54,7 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
         for fold in range(2)
     ]
     for row in rows:  # OASIS gains more on later halves
-        row["value"] += 0.01 * int(row["subset"][-1]) * (row["method"] == "oasis")
+        row["value"] += 0.01 * int(row["setting"][-1]) * (row["method"] == "oasis")
     manifest = pd.DataFrame({"image_id": range(20), "label": CLASSES, "status": "ok"})
     section = {"methods": ["oasis", "mcml", "euclidean"], "minima": ["mcml-factor"], "halves": plain(halves)}
     without = {"variants": [], "set_aside": [], "timed": [], "equal": {}, "projected": []}
@@ -211,8 +211,9 @@ def test_figures_show_what_was_run_and_printed():
     assert [series.kind for series in drawn(f"{JMLR}/fig7").panels[0].series] == ["thin", "thin", "line"]
     # a fold that ended keeps its last value; the second has no number at step 1 and goes on
     rows = [(0, 0, 0.2), (0, 1, 0.3), (1, 0, 0.2), (1, 2, 0.5)]
-    curves = pd.DataFrame(rows, columns=["fold", "x", "value"]).assign(subset="a", method="mcml", metric="traced_map")
-    kept = kept_after_the_end(curves)[["fold", "x", "value"]]
+    names = {"setting": "a", "method": "mcml", "metric": "traced_map"}
+    kept = kept_after_the_end(pd.DataFrame(rows, columns=["repeat", "x", "value"]).assign(**names))
+    kept = kept[["repeat", "x", "value"]]
     assert sorted(kept.itertuples(index=False, name=None)) == sorted([*rows, (0, 2, 0.3)])
 
 

@@ -14,7 +14,7 @@ from test_time_limit import burn
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Fit
-from lookalike.exhibits.results import select
+from lookalike.exhibits.results import COLUMN_TYPES, select
 from lookalike.features.visterms import TfidfVisterms
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
@@ -22,10 +22,9 @@ from lookalike.studies import selection
 from lookalike.studies.category import few_images, protocol, rankers, traces, transfer
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
-from lookalike.studies.category.section import RUN_FILES
 from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Transfer
+from lookalike.studies.category.study import MAKERS
 from lookalike.studies.category.traces import trace_fold
-from lookalike.studies.metrics import COLUMNS
 
 NAMES = {"dataset": "toys", "representation": "words40", "subset": "toy", "method": "oasis", "fold": 0}
 TRACE = {"steps": 2000, "points": 5, "aggressiveness": 0.3}
@@ -71,7 +70,7 @@ def test_euclidean_ranks_the_test_images_with_the_idf_of_the_training_images(stu
     np.testing.assert_array_equal(result.rankings.ranks, expected.ranks)
     # another order of the rows decides ties otherwise
     train_map = rank_leave_one_out(Euclidean().fit(X), X_train, of_train).mean_average_precision()
-    assert result.train_map == pytest.approx(train_map, abs=0.01)
+    assert result.metrics["train_map"] == pytest.approx(train_map, abs=0.01)
     assert result.selection.empty
     assert [result.fit[f"n_{name}"] for name in ("train", "test", "classes", "words")] == [40, 20, 4, 40]
     assert set(result.fit["seconds"]) == set(result.fit["cpu_seconds"]) == {"features", "selection", "fit", "rank"}
@@ -139,9 +138,9 @@ def test_what_takes_too_long_leaves_every_file_and_says_why(fold, tmp_path):
     line = protocol.make(fold, spec(select={"n_steps": [300, ENDLESS]}, time_limit=0.3), tmp_path, NAMES)
     why = "choosing and fitting took more than 0.3 s of processor time, in the selection"
     assert line.startswith(why)
-    assert {path.name for path in tmp_path.iterdir()} == set(RUN_FILES)
-    metrics = pd.read_parquet(tmp_path / "metrics.parquet")
-    assert (len(metrics), tuple(metrics.columns)) == (0, COLUMNS)
+    assert {path.name for path in tmp_path.iterdir()} == set(MAKERS["protocol"])
+    rows = pd.read_parquet(tmp_path / "results.parquet")
+    assert (len(rows), list(rows)) == (0, list(COLUMN_TYPES))
     assert pd.read_parquet(tmp_path / "selection.parquet").empty
     assert Rankings.load(tmp_path / "ranks.npz").n_queries == 0
     assert json.loads((tmp_path / "fit.json").read_text())["not_converged"] == why
@@ -166,9 +165,8 @@ def test_candidates_and_the_final_fit_share_one_limit(fold, monkeypatch, seconds
 def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     traces.make(fold, spec(trace=TRACE), tmp_path, NAMES)
     curve = pd.read_parquet(tmp_path / "curve.parquet")
-    assert tuple(curve.columns) == COLUMNS
-    keys = curve[["representation", "subset", "method", "fold"]].drop_duplicates()
-    assert keys.to_numpy().tolist() == [["words40", "toy", "oasis", 0]]
+    keys = curve[["study", "setting", "method", "repeat"]].drop_duplicates()
+    assert keys.to_numpy().tolist() == [["category", "toy", "oasis", "0"]]
     assert set(curve["metric"]) == {"traced_map", "traced_train_map", "loss_rate"}
     test = traced(curve)
     assert (test.index[0], test.index[-1]) == (0, 2000)
@@ -177,7 +175,10 @@ def test_a_curve_starts_at_euclidean_and_follows_the_final_fit(fold, tmp_path):
     start, end = fixed(fold, n_steps=0), fixed(fold, aggressiveness=0.3, n_steps=2000)
     assert test[0] == pytest.approx(start.rankings.mean_average_precision(), abs=1e-12)
     assert test[2000] == pytest.approx(end.rankings.mean_average_precision(), abs=1e-12)
-    assert traced(curve, "traced_train_map")[[0, 2000]].tolist() == [start.train_map, end.train_map]
+    assert traced(curve, "traced_train_map")[[0, 2000]].tolist() == [
+        start.metrics["train_map"],
+        end.metrics["train_map"],
+    ]
     curve = trace_fold(fold, spec(trace=TRACE, parameters={"projection": "psd"}))
     step = int(traced(curve).index[2])
     expected = fixed(fold, aggressiveness=0.3, n_steps=step, projection="psd").rankings.mean_average_precision()

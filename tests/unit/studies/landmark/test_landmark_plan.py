@@ -9,7 +9,7 @@ from contract import changed_study, check_plan
 from project import own_settings
 
 from lookalike.core.files import write_table
-from lookalike.studies.landmark.settings import CHOSEN
+from lookalike.studies.landmark.study import CHOSEN
 from lookalike.studies.settings import checked
 
 OXFORD, DEMO, COUNTS = "oxford5k", "demo_landmarks", "landmarks11"
