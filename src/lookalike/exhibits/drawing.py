@@ -217,14 +217,14 @@ def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
             for point, (x, y) in zip(rows_in(points), places, strict=True) if series.kind != "thin" else ():
                 # half a dot: what lies on the edge is seen
                 if point.marked and axis.bbox.padded(0.5).contains(x, y):
-                    where = names.get(point.x) or told(panel.x, point.x)
-                    lines = (series.name, where, told(panel.y, point.y, point.low, point.high))
+                    where = names.get(point.x) or number_text(panel.x, point.x)
+                    lines = (series.name, where, number_text(panel.y, point.y, point.low, point.high))
                     text = html.escape("\n".join(filter(None, lines)), quote=False)
                     discs.append(DISC.format(scale * x, scale * (canvas.bbox.height - y), text))
     return discs
 
 
-def told(form: Axis, value: float, low: float = math.nan, high: float = math.nan) -> str:
+def number_text(form: Axis, value: float, low: float = math.nan, high: float = math.nan) -> str:
     """Return a number with its error or its bounds, and what it is where its format does not say so."""
     spread = high - value
     number, least, most, error = (
