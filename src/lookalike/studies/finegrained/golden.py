@@ -15,7 +15,7 @@ SVM", ICML 2008), kept from being negative and without a bias, since a triplet h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -34,14 +34,12 @@ from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.features.clustering import principal_components
-from lookalike.ranking.distances import distances_of_rows
+from lookalike.ranking.distances import DISTANCES, distances_of_rows
 from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.protocol import Features, blocks_of, draw_triplets, stratified_folds, usable_rows
 from lookalike.studies.finegrained.settings import GoldenFeature
 from lookalike.studies.finegrained.systems import GOLDEN
 
-DISTANCES = ("l1", "l2", "chi2", "cosine")
-"""Distances of every hand-crafted feature."""
 N_PRINCIPAL = 64
 """Principal components of every feature that embeddings are learned from."""
 ANNOTATION = (("lda", "l2"), ("lda", "cosine"), ("logistic", "l2"))
@@ -57,42 +55,8 @@ PENALTY = 0.1
 """Of the logistic regression, on features of variance 1: its inverse regularisation."""
 Fold = tuple[Integers, Integers, Integers]
 """Triplets, images that embeddings for them are learned from, and images that these embed."""
-
-
-class Component(NamedTuple):
-    """Vectors of images, a row each, under a feature's name, and a distance of `lookalike.ranking.distances`."""
-
-    feature: str
-    vectors: Floats
-    distance: str
-
-
-class Measured(NamedTuple):
-    """How much farther the negatives of each fold's triplets are by every component, and what is learned from that."""
-
-    names: list[tuple[str, str]]
-    """Feature and distance of each component."""
-    differences: list[Doubles]
-    scales: Doubles
-    """By which the components are divided."""
-    seed: int
-
-    def chosen(self, columns: Longs, values: Sequence[float]) -> tuple[Learned, float, list[dict[str, float]]]:
-        """Weights of some components with the best C, the smallest of equals; that C, and the precision of each.
-
-        Precision is the share of a left-out fold's triplets whose positive is nearer; a tie counts half.
-        """
-        rows = [differences[:, columns] / self.scales[columns] for differences in self.differences]
-        stream, found = integer_seed(self.seed, "finegrained", "golden", "order"), []
-        for C in sorted(values):
-            shares = []
-            for fold, judged in enumerate(rows):
-                others = np.vstack(rows[:fold] + rows[fold + 1 :])
-                margins = judged @ learn_weights(others, C, seed=stream).weights
-                shares.append(np.mean((margins > 0) + 0.5 * (margins == 0)))
-            found.append({"C": float(C), "precision": float(np.mean(shares))})
-        best = max(found, key=lambda row: (row["precision"], -row["C"]))["C"]
-        return learn_weights(np.vstack(rows), best, seed=stream), best, found
+Components = dict[tuple[str, str], Floats]
+"""Feature and distance of `lookalike.ranking.distances` to vectors of images, a row each."""
 
 
 def golden_system(
@@ -119,19 +83,27 @@ def golden_system(
     else:
         raise LookalikeError("the golden feature has nothing to learn from: give training images, or golden.ratings")
     components_of = partial(_components, features, relevance, n_principal, seed)
-    measured = _measured(folds, components_of, seed)
-    learned, C, choice = measured.chosen(np.arange(len(measured.names)), settings.C)
+    names, differences, scales = _measured(folds, components_of)
+
+    def chosen(columns: Longs) -> tuple[Learned, float, list[dict[str, float]]]:
+        """Choose the weights of some components."""
+        rows = [own[:, columns] / scales[columns] for own in differences]
+        return choose_weights(rows, settings.C, integer_seed(seed, "finegrained", "golden", "order"))
+
+    learned, C, choice = chosen(np.arange(len(names)))
     usable = np.flatnonzero(usable_rows(features))
     learned_from = usable if relevance is None else relevance.image_id
-    components, used = components_of(learned_from, usable), np.flatnonzero(learned.weights)
+    components, used = list(components_of(learned_from, usable).items()), np.flatnonzero(learned.weights)
     print(f"{GOLDEN}: C = {C:g}, {len(used)} of {len(components)} components")
 
     def distances_of(first: npt.ArrayLike, second: npt.ArrayLike) -> Doubles:
         """Return the weighted sum of the distances of pairs of images."""
-        table = component_distances([components[i] for i in used], first, second)
-        return np.asarray(table @ (learned.weights[used] / measured.scales[used]))
+        table = component_distances(dict(components[i] for i in used), first, second)
+        return np.asarray(table @ (learned.weights[used] / scales[used]))
 
-    weighed = zip(measured.names, measured.scales.tolist(), learned.weights.tolist(), strict=True)
+    weighed = zip(names, scales.tolist(), learned.weights.tolist(), strict=True)
+    of_l1 = [i for i, (name, distance) in enumerate(names) if distance == "l1" and name in features]
+    l1_weights = chosen(np.array(of_l1))[0].weights / scales[of_l1]
     fit = {
         "system": GOLDEN,
         "distance": "weighted sum",
@@ -141,10 +113,12 @@ def golden_system(
             {"feature": feature, "distance": distance, "scale": scale, "weight": weight}
             for (feature, distance), scale, weight in weighed
         ],
-        "l1_weights": _l1_weights(measured, features, learned_from, settings.C),
+        "l1_weights": _l1_shares(
+            {names[i][0]: w for i, w in zip(of_l1, l1_weights, strict=True)}, features, learned_from
+        ),
         "converged": bool(learned.converged),
         "learned_from": "ratings" if len(ratings) else "training relevance",
-        "n_triplets": sum(map(len, measured.differences)),
+        "n_triplets": sum(map(len, differences)),
     }
     own_relevance = golden_relevance(relevance, distances_of) if len(ratings) and relevance is not None else None
     distances = distances_of(pairs["query"], pairs["candidate"]).astype(np.float32)
@@ -168,15 +142,15 @@ def _components(
     seed: int,
     learned_from: Integers,
     wanted: Integers,
-) -> list[Component]:
+) -> Components:
     """Every feature by every distance, and embeddings of the `wanted` images from the categories of others."""
-    crafted = [Component(name, features[name], distance) for name, distance in product(sorted(features), DISTANCES)]
+    crafted = {(name, distance): features[name] for name, distance in product(sorted(features), DISTANCES)}
     if relevance is None:
         return crafted
     labels = relevance.category[relevance.rows_of(learned_from)]
     stream = integer_seed(seed, "finegrained", "golden", "annotation")
     vectors = embed_categories(features, learned_from, labels, wanted, n_components=n_principal, seed=stream)
-    return crafted + [Component(f"annotation-{name}", vectors[name], distance) for name, distance in ANNOTATION]
+    return crafted | {(f"annotation-{name}", distance): vectors[name] for name, distance in ANNOTATION}
 
 
 def _drawn_folds(relevance: RelevanceData, settings: GoldenFeature, sampling: Sampler, seed: int) -> Iterator[Fold]:
@@ -205,42 +179,56 @@ def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData | None, most: i
 
 
 def _measured(
-    folds: Iterable[Fold], components_of: Callable[[Integers, Integers], list[Component]], seed: int
-) -> Measured:
-    """Measure the triplets of every fold."""
-    names, nearer, farther = [], [], []
+    folds: Iterable[Fold], components_of: Callable[[Integers, Integers], Components]
+) -> tuple[list[tuple[str, str]], list[Doubles], Doubles]:
+    """Return components, how much farther negatives are by each, a table a fold, and what to divide that by."""
+    names, nearer, farther = list[tuple[str, str]](), [], []
     for triplets, learned_from, wanted in folds:
         components = components_of(learned_from, wanted)
-        names = [(component.feature, component.distance) for component in components]
+        names = list(components)
         nearer.append(component_distances(components, triplets[:, 0], triplets[:, 1]))
         farther.append(component_distances(components, triplets[:, 0], triplets[:, 2]))
         print(f"{GOLDEN}: measured {len(triplets)} triplets of fold {len(nearer)}")
     differences = [far - near for near, far in zip(nearer, farther, strict=True)]
-    return Measured(names, differences, distance_scales(np.vstack([*nearer, *farther])), seed)
+    return names, differences, distance_scales(np.vstack([*nearer, *farther]))
 
 
-def _l1_weights(measured: Measured, features: Features, ids: Integers, values: Sequence[float]) -> dict[str, float]:
-    """L1 visual features whose L1 distance has a weight, with weights of sum 1; all alike where none has."""
-    among = [i for i, (name, distance) in enumerate(measured.names) if distance == "l1" and name in features]
-    learned, _, _ = measured.chosen(np.array(among), values)
+def choose_weights(
+    folds: Sequence[Doubles], values: Sequence[float], seed: int
+) -> tuple[Learned, float, list[dict[str, float]]]:
+    """Return weights with the best C, the smallest of equals; that C, and the precision of each.
+
+    Precision is the share of a left-out fold's triplets whose positive is nearer; a tie counts half.
+    """
+    found = []
+    for C in sorted(values):
+        shares = []
+        for fold, judged in enumerate(folds):
+            others = np.vstack([*folds[:fold], *folds[fold + 1 :]])
+            margins = judged @ learn_weights(others, C, seed=seed).weights
+            shares.append(np.mean((margins > 0) + 0.5 * (margins == 0)))
+        found.append({"C": float(C), "precision": float(np.mean(shares))})
+    best = max(found, key=lambda row: (row["precision"], -row["C"]))["C"]
+    return learn_weights(np.vstack(folds), best, seed=seed), best, found
+
+
+def _l1_shares(weights: Mapping[str, float], features: Features, ids: Integers) -> dict[str, float]:
+    """Return weights of L1 visual features that have one, of sum 1; all alike where none has."""
     found = {}
-    for i, weight in zip(among, learned.weights, strict=True):
-        name = measured.names[i][0]
+    for name, weight in weights.items():
         # vectors are divided by their norms before they are hashed, and the weights make up for that
         norms = [np.abs(features[name][ids[rows]]).sum(dtype=np.float64) for rows in blocks_of(len(ids))]
-        found[name] = float(weight / measured.scales[i]) * (float(np.sum(norms)) / len(ids))
+        found[name] = float(weight) * (float(np.sum(norms)) / len(ids))
     total = sum(found.values())
     chosen = {name: weight / total for name, weight in found.items() if weight > 0}
     return chosen or dict.fromkeys(sorted(features), 1 / len(features))
 
 
-def component_distances(
-    components: Sequence[Component], left_rows: npt.ArrayLike, right_rows: npt.ArrayLike
-) -> Doubles:
+def component_distances(components: Components, left: npt.ArrayLike, right: npt.ArrayLike) -> Doubles:
     """Return the distances of n pairs of rows by every component, float64 of shape (n, number of components)."""
-    table = np.empty((np.size(left_rows), len(components)))
-    for column, (_, vectors, distance) in enumerate(components):
-        table[:, column] = distances_of_rows(vectors, left_rows, right_rows, distance)
+    table = np.empty((np.size(left), len(components)))
+    for column, ((_, distance), vectors) in enumerate(components.items()):
+        table[:, column] = distances_of_rows(vectors, left, right, distance)
     return table
 
 

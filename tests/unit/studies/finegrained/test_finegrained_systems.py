@@ -17,8 +17,7 @@ from lookalike.studies.finegrained import golden as mixing
 from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.golden import (
-    Component,
-    Measured,
+    choose_weights,
     component_distances,
     embed_categories,
     golden_system,
@@ -96,7 +95,7 @@ def test_without_training_images_the_golden_feature_learns_from_ratings_alone(wo
     assert [row["feature"] for row in found.fit["components"]] == ["good"] * 4 + ["useless"] * 4
     assert (found.fit["learned_from"], found.relevance) == ("ratings", None)
     assert found.fit["l1_weights"]["good"] > 0.5
-    useless = [Component("useless", world["features"]["useless"], "l2")]
+    useless = {("useless", "l2"): world["features"]["useless"]}
     assert precision(found.distances) > precision(
         component_distances(useless, pairs["query"], pairs["candidate"]).ravel()
     )
@@ -131,7 +130,7 @@ def test_no_other_weights_have_a_lower_objective_and_the_gap_is_a_bound(C):
 
 def test_components_are_columns_and_their_scales_medians():
     rows = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
-    found = component_distances([Component("s", rows, "l1"), Component("s", rows, "l2")], [0, 1], [2, 2])
+    found = component_distances({("s", "l1"): rows, ("s", "l2"): rows}, [0, 1], [2, 2])
     expected = [cdist(rows[:2], rows[2:3], name).ravel() for name in ("cityblock", "euclidean")]
     np.testing.assert_allclose(found.T, expected, rtol=1e-5)
     table = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [7.0, 6.0, 0.0]])
@@ -140,8 +139,7 @@ def test_components_are_columns_and_their_scales_medians():
 
 def test_C_is_chosen_by_folds_that_are_left_out_and_is_the_smallest_of_equals():
     first = np.tile([1.0, 0.0], (6, 1))
-    measured = Measured([("a", "l1"), ("b", "l1")], [first, first[:, ::-1]], np.ones(2), seed=0)
-    learned, C, found = measured.chosen(np.arange(2), [10.0, 0.1])
+    learned, C, found = choose_weights([first, first[:, ::-1]], [10.0, 0.1], seed=0)
     # what one fold teaches leaves the other's triplets as ties
     assert found == [{"C": 0.1, "precision": 0.5}, {"C": 10.0, "precision": 0.5}]
     assert C == 0.1
@@ -159,7 +157,7 @@ def test_the_golden_feature_weighs_what_is_good(world, golden):
     assert golden.fit["C"] == chosen["C"]
     # distances are the weighted sum of those of the components, divided by their scales
     own = subject[subject["feature"].isin(["good", "useless"])]
-    components = [Component(item.feature, world["features"][item.feature], item.distance) for item in own.itertuples()]
+    components = {(item.feature, item.distance): world["features"][item.feature] for item in own.itertuples()}
     table = component_distances(components, pairs["query"], pairs["candidate"])
     assert (golden.distances >= table @ (own["weight"] / own["scale"]).to_numpy() - 1e-4).all()
     json.dumps(golden.fit, allow_nan=False)
