@@ -28,7 +28,8 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import protocol
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.validation import hold_out_validation, images_of_part
+from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web.validation import Validation, split_training
 
 BLOCK = 2_048
 SCORES = 16
@@ -51,10 +52,10 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     simulation.write_shard(0, 1, folder / "visterms")
     images, store = pd.read_parquet(folder / "images.parquet"), VistermStore(folder / "visterms", simulation.words)
     held_out = HeldOutLog(images=min(2_000, arguments.images // 5), queries=500)
-    seeds = [integer_seed(SEED, "web", name) for name in ("held_out", "validation_queries")]
-    training = images_of_part(images, "train")
-    rows, validation = hold_out_validation(log, training, store, held_out, folder / "rows", seeds=seeds)
-    ids, gallery = protocol.test_rows(rows, store, images)
+    learned, chosen = split_training(log, images, held_out, SEED)
+    rows, stream = TrainingRows(store, learned), integer_seed(SEED, "web", "validation_queries")
+    validation = Validation.make(rows, log, chosen, held_out.queries, stream)
+    ids, gallery = protocol.test_rows(rows, images)
     interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))
     learning = {"aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "block": BLOCK}
     learning |= {"mode": "sequential", "interval": interval, "patience": 0}

@@ -42,10 +42,10 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import large_scale
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.large_scale import BLOCK
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.settings import LogLearning
+from lookalike.studies.web.training_rows import TrainingRows
 
 AGGRESSIVENESS = 0.1
 CHUNKS = 1_000_000
@@ -64,7 +64,7 @@ class Timing(NamedTuple):
 class OneMethod:
     """Takes steps in one way on whatever W it is given; its triplets begin at a chunk of its own."""
 
-    def __init__(self, rows: CompactRows, source: QueryTripletSampler, number: int, block: int = BLOCK) -> None:
+    def __init__(self, rows: TrainingRows, source: QueryTripletSampler, number: int, block: int = BLOCK) -> None:
         self._learning = LogLearning(aggressiveness=AGGRESSIVENESS, interval=block, block=block)
         self._rows, self._source = rows, source
         self._chunk = number * CHUNKS
@@ -84,7 +84,7 @@ class NumPy:
 
     BLOCK = 64
 
-    def __init__(self, rows: CompactRows, source: QueryTripletSampler, number: int) -> None:
+    def __init__(self, rows: TrainingRows, source: QueryTripletSampler, number: int) -> None:
         self._rows, self._source, self._chunk = rows, source, number * CHUNKS
         self._difference = np.zeros(rows.n_features, dtype=np.float32)
 
@@ -99,7 +99,7 @@ class NumPy:
 
     def _block(self, W: np.ndarray) -> int:
         triplets = self._source.chunk(self._chunk, self.BLOCK)
-        indptr, indices, data, _ = self._rows.take(triplets.ravel(), np.dtype(np.float32))
+        indptr, indices, data, _ = self._rows.take(triplets.ravel())
         images = [(indices[a:b], data[a:b]) for a, b in pairwise(indptr)]
         difference, losses = self._difference, 0
         for t in range(0, len(images), 3):
@@ -140,11 +140,11 @@ def read_speed(W: np.ndarray, n_lines: int) -> float:
     return 64.0 * columns.size / (time.process_time() - start)
 
 
-def simulate(simulation: WebSimulation, folder: Path) -> tuple[CompactRows, QueryLog]:
+def simulate(simulation: WebSimulation, folder: Path) -> tuple[TrainingRows, QueryLog]:
     """Return the rows of all simulated images, and their log."""
     simulation.write_shard(0, 1, folder / "visterms")
     store = VistermStore(folder / "visterms", simulation.words)
-    rows = CompactRows.build(store, np.arange(store.n_images), folder / "rows")
+    rows = TrainingRows(store, np.arange(store.n_images))
     return rows, simulation.query_log()
 
 
@@ -162,7 +162,7 @@ def check_agreement(folder: Path) -> None:
         raise SystemExit("the methods learn different matrices: their speed means nothing")
 
 
-def make_methods(rows: CompactRows, log: QueryLog, groups: list[int]) -> dict[str, tuple[dict[str, Any], Any, int]]:
+def make_methods(rows: TrainingRows, log: QueryLog, groups: list[int]) -> dict[str, tuple[dict[str, Any], Any, int]]:
     """Return each method's settings, the method, and by what the number of its steps is divided."""
     source = QueryTripletSampler(log, 0)
     methods: dict[str, tuple[dict[str, Any], Any, int]] = {

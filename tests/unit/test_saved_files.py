@@ -25,9 +25,9 @@ from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.landmark.rankings import LandmarkRankings
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.large_scale import train
 from lookalike.studies.web.settings import LogLearning
+from lookalike.studies.web.training_rows import TrainingRows
 
 N_FLIPS = 200
 RANDOM = np.random.default_rng(0)
@@ -186,16 +186,9 @@ def mapped_visterms(folder):
     return visterms(folder, 4000)
 
 
-def compact_rows(folder):
-    CompactRows.build(visterms(folder.with_name("store"))(), np.arange(4), folder)
-    return lambda: CompactRows(folder)
-
-
 def training(folder):
-    rows, triplets = (
-        compact_rows(folder.with_name("rows"))(),
-        SimpleNamespace(chunk=lambda _, n: np.zeros((n, 3), "i4")),
-    )
+    rows = TrainingRows(visterms(folder.with_name("store"))(), np.arange(4))
+    triplets = SimpleNamespace(chunk=lambda _, n: np.zeros((n, 3), "i4"))
     learning = LogLearning(steps=8, interval=8, patience=0, block=8)
 
     def read():
@@ -207,7 +200,7 @@ def training(folder):
     return read
 
 
-@pytest.mark.parametrize("kind", [query_log, relevance, visterms, mapped_visterms, compact_rows, training])
+@pytest.mark.parametrize("kind", [query_log, relevance, visterms, mapped_visterms, training])
 def test_a_file_for_another_job_is_whole_or_named(tmp_path, kind):
     folder = tmp_path / "folder"
     read = kind(folder)

@@ -1,8 +1,8 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
-Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, training/,
-validation.npz, rankers/, runtime/, model.lookalike, precision.parquet, marginals.csv, and of these the rows of results
-results.parquet and times.parquet. What each job reads of the settings is in studies/web/study.py.
+Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, rankers/,
+runtime/, model.lookalike, precision.parquet, marginals.csv, and of these the rows of results results.parquet and
+times.parquet. What each job reads of the settings is in studies/web/study.py.
 """
 
 
@@ -11,8 +11,6 @@ rule simulate_web:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
         visterms=directory(f"{RESULTS}/visterms"),
-        rows=directory(f"{RESULTS}/training"),
-        validation=f"{RESULTS}/validation.npz",
     log:
         f"{LOGS}/simulate_web.log",
     wildcard_constraints:
@@ -34,8 +32,8 @@ for studied_dataset, study in WEB.items():
             f"train_on_log_{studied_dataset}"
         input:
             log=f"{RESULTS}/log.npz",
-            rows=f"{RESULTS}/training",
-            validation=f"{RESULTS}/validation.npz",
+            images=f"{RESULTS}/images.parquet",
+            visterms=f"{RESULTS}/visterms",
         output:
             batch.files,
         log:
@@ -83,7 +81,6 @@ rule score_web_retrieval:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
         visterms=f"{RESULTS}/visterms",
-        rows=f"{RESULTS}/training",
         matrices=lambda wildcards: WEB[wildcards.dataset].of_rankers("W.npy"),
         fits=lambda wildcards: WEB[wildcards.dataset].of_rankers("fit.json"),
         curves=lambda wildcards: WEB[wildcards.dataset].of_rankers("curve.parquet"),

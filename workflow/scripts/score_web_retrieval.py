@@ -15,9 +15,10 @@ with logged(snakemake):
     from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.model_io import save
     from lookalike.studies.web import protocol
-    from lookalike.studies.web.compact_rows import CompactRows
     from lookalike.studies.web.results import counted, times_of_ranker
-    from lookalike.studies.web.settings import LogLearning, LogTest
+    from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
+    from lookalike.studies.web.training_rows import TrainingRows
+    from lookalike.studies.web.validation import split_training
 
     given, params, output = snakemake.input, snakemake.params.settings, snakemake.output
     log, images, fits = QueryLog.load(given.log), read_table(given.images), [*map(read_json, given.fits)]
@@ -25,7 +26,8 @@ with logged(snakemake):
     model = protocol.as_model(protocol.averaged(given.matrices), fits, LogLearning(**params["learning"]))
     save(model, output.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})
     systems, test = protocol.systems_of(given.matrices), LogTest(**params["test"])
-    rows = protocol.test_rows(CompactRows(given.rows), store, images)
+    learned, _ = split_training(log, images, HeldOutLog(**params["held_out"]), params["seed"])
+    rows = protocol.test_rows(TrainingRows(store, learned), images)
     machine = {"n_threads": snakemake.threads, "report": lambda line: print(line, flush=True)}
     precision = protocol.score_retrieval(systems, *rows, log, test, seed=params["seed"], **machine)
     marginals = measure_marginals(

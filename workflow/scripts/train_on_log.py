@@ -6,22 +6,32 @@ with logged(snakemake, append=True):
     import shutil
     from pathlib import Path
 
+    from lookalike.core.files import read_table
+    from lookalike.core.seeds import integer_seed
     from lookalike.data.query_log import QueryLog
-    from lookalike.studies.web.compact_rows import CompactRows
+    from lookalike.features.visterm_store import VistermStore
     from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
-    from lookalike.studies.web.settings import LogLearning
-    from lookalike.studies.web.validation import Validation
+    from lookalike.studies.web.settings import HeldOutLog, LogLearning
+    from lookalike.studies.web.training_rows import TrainingRows
+    from lookalike.studies.web.validation import Validation, split_training
 
-    params, learning = snakemake.params.settings, LogLearning(**snakemake.params.settings["learning"])
+    given, params, threads = snakemake.input, snakemake.params.settings, snakemake.threads
+    learning, held_out, seed = LogLearning(**params["learning"]), HeldOutLog(**params["held_out"]), params["seed"]
+    log, store = QueryLog.load(given.log), VistermStore(sorted(Path(given.visterms).glob("shard-*")), params["words"])
+    learned, chosen = split_training(log, read_table(given.images), held_out, seed)
+    rows, stream = TrainingRows(store, learned), integer_seed(seed, "web", "validation_queries")
+    drawn = {"theta": learning.theta, "n_threads": threads}
+    validation = Validation.make(rows, log, chosen, held_out.queries, stream, **drawn)
+    print(f"{len(rows):,} images to learn from, {len(chosen):,} held out, {len(validation.queries):,} query them")
     folders = {Path(file).parent.name: Path(file).parent for file in snakemake.output}
     for ranker, folder in folders.items():
         run, fit = train_ranker(
-            QueryLog.load(snakemake.input.log),
-            CompactRows(snakemake.input.rows),
-            Validation.load(snakemake.input.validation, n_threads=snakemake.threads),
+            log,
+            rows,
+            validation,
             learning,
             ranker,
-            seed=params["seed"],
+            seed=seed,
             checkpoint=folder / CHECKPOINT,
             checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),

@@ -21,9 +21,9 @@ from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.settings.model import plain
 from lookalike.learners.base import refuse_large_matrix
 from lookalike.learners.kernels import GROUP_COLUMNS, PLAIN, OrderedRows, group_steps, take_steps
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.settings import LogLearning
+from lookalike.studies.web.training_rows import TrainingRows
 
 BLOCK = 2_048
 """Triplets whose rows are fetched together."""
@@ -59,7 +59,7 @@ class TrainingRun(TrainingState):
 
 
 def train(
-    rows: CompactRows,
+    rows: TrainingRows,
     source: QueryTripletSampler,
     learning: LogLearning,
     score: Callable[[Floats], float],
@@ -157,13 +157,13 @@ def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> s
 
 
 def take_blocks(
-    W: Floats, rows: CompactRows, source: QueryTripletSampler, learning: LogLearning, blocks: range
+    W: Floats, rows: TrainingRows, source: QueryTripletSampler, learning: LogLearning, blocks: range
 ) -> tuple[int, int]:
     """Take the steps of some blocks; return (losses, updates)."""
     losses, updates, C = 0, 0, float(learning.aggressiveness)
     for block in blocks:
         drawn = source.chunk(block, learning.block)
-        chosen = rows.take(drawn.ravel(), np.dtype(np.float32))
+        chosen = rows.take(drawn.ravel())
         triplets = np.arange(drawn.size, dtype=np.int32).reshape(drawn.shape)
         # neighbours that share a query image share its row, and are taken together where these are enough
         is_first = np.diff(drawn[:, 0], prepend=-1) != 0
@@ -180,7 +180,7 @@ class _Checkpoint:
     """One file that is replaced as a whole: W, the best W so far, and how far the run has got."""
 
     def __init__(
-        self, folder: PathLike, learning: LogLearning, rows: CompactRows, source: QueryTripletSampler, scored: int
+        self, folder: PathLike, learning: LogLearning, rows: TrainingRows, source: QueryTripletSampler, scored: int
     ) -> None:
         self._path = Path(folder) / "checkpoint.npz"
         # the rows by their document frequencies, which another set of images has not; the triplets by the first of them

@@ -18,17 +18,16 @@ from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.model import plain
 from lookalike.data.query_log import QueryLog
 from lookalike.exhibits.results import results_frame
-from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.oasis import OASIS
 from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
 from lookalike.ranking.exact_search import top_k
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.large_scale import TrainingRun, train
 from lookalike.studies.web.large_scale import warm_up as warm_up_training
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.query_triplets import warm_up as warm_up_triplets
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import LogLearning, LogTest
+from lookalike.studies.web.training_rows import TrainingRows
 from lookalike.studies.web.validation import Validation, images_of_part
 
 SAMPLER_SETTINGS = {"theta", "relevance", "share", "triplets_per_query"}
@@ -39,7 +38,7 @@ CHECKPOINT = "checkpoint"
 
 def train_ranker(
     log: QueryLog,
-    rows: CompactRows,
+    rows: TrainingRows,
     validation: Validation,
     learning: LogLearning,
     ranker: str,
@@ -129,10 +128,10 @@ def systems_of(matrices: Sequence[PathLike]) -> dict[str, Callable[[], Array | N
     return {"oasis": lambda: np.load(matrices[0]), **average, "euclidean": lambda: None}
 
 
-def test_rows(rows: CompactRows, store: VistermStore, images: pd.DataFrame) -> tuple[NDArray[np.int32], Any]:
+def test_rows(rows: TrainingRows, images: pd.DataFrame) -> tuple[NDArray[np.int32], Any]:
     """Return the ids of the test images and their weighted rows, CSR in the user's order of features."""
     ids = images_of_part(images, "test")
-    return ids, rows.weighted(store.rows(ids))
+    return ids, rows.weighted(ids)
 
 
 def score_retrieval(

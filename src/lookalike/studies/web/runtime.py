@@ -21,7 +21,8 @@ from lookalike.studies.web import large_scale
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.results import Row, timed_run
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, LogLearning, OasisTimes
-from lookalike.studies.web.validation import hold_out_validation
+from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web.validation import Validation, hold_out
 
 INTERVALS = 64, 1_048_576
 """Least and most steps between two scores, powers of two."""
@@ -77,9 +78,10 @@ def _learn(
     simulation.write_shard(0, 1, scratch / "visterms")
     store = VistermStore(scratch / "visterms", simulation.words)
     ids = np.arange(simulation.n_images)
-    seeds = seed_sequence(seed, *names, "hold out"), seed_sequence(seed, *names, "queries")
-    rows, validation = hold_out_validation(log, ids, store, held_out, scratch / "rows", seeds=seeds)
+    chosen = hold_out(log, ids, held_out.images, seed_sequence(seed, *names, "hold out"))
+    rows = TrainingRows(store, np.setdiff1d(ids, chosen))
     sampler = QueryTripletSampler(log.of_images(rows.image_ids), integer_seed(seed, *names, "triplets"))
+    validation = Validation.make(rows, log, chosen, held_out.queries, seed_sequence(seed, *names, "queries"))
     interval = score_interval(simulation.n_images)
     learning = LogLearning(
         aggressiveness=timing.aggressiveness,

@@ -6,7 +6,6 @@ Relevant images share a query, so those held out one by one would hardly have an
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -16,16 +15,15 @@ import scipy.sparse as sp
 
 from lookalike.core.arrays import Array
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, write_npz
+from lookalike.core.seeds import integer_seed
 from lookalike.ranking.exact_search import average_precision
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.settings import HeldOutLog
+from lookalike.studies.web.training_rows import TrainingRows
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lookalike.data.query_log import QueryLog
-    from lookalike.features.visterm_store import VistermStore
 
 Seed = int | np.random.SeedSequence | np.random.Generator
 LARGEST_SHARE = 3
@@ -60,7 +58,7 @@ class Validation:
     """Held-out images that query each other: what `lookalike.studies.web.large_scale.train` is given as its score."""
 
     rows: sp.csr_array
-    """tf-idf rows, weighed like those that are learned from; features in the order of `CompactRows.take`."""
+    """tf-idf rows, weighed like those that are learned from; features in the order of `TrainingRows.take`."""
     queries: npt.NDArray[np.int64]
     """Rows that query all others, ascending; each has a relevant one."""
     relevant_indptr: npt.NDArray[np.int64]
@@ -72,14 +70,14 @@ class Validation:
     @classmethod
     def make(
         cls,
-        rows: CompactRows,
-        store: VistermStore,
+        rows: TrainingRows,
         log: QueryLog,
         held_out: npt.ArrayLike,
         n_queries: int,
         seed: Seed,
         *,
         theta: float = 0.0,
+        n_threads: int = 1,
     ) -> Self:
         """Read held-out images, weigh them as those of `rows`, draw those that query, and collect what is relevant."""
         ids = np.asarray(held_out, dtype=np.int64)
@@ -96,8 +94,8 @@ class Validation:
         queries = np.sort(np.random.default_rng(seed).choice(candidates, size=size, replace=False, shuffle=False))
         chosen = [relevant[query].astype(np.int64) for query in queries]
         indptr = np.concatenate([[0], np.cumsum([len(images) for images in chosen])]).astype(np.int64)
-        weighted = rows.weighted(store.rows(ids), internal=True)
-        return cls(weighted, queries.astype(np.int64), indptr, np.concatenate(chosen))
+        weighted = rows.weighted(ids, internal=True)
+        return cls(weighted, queries.astype(np.int64), indptr, np.concatenate(chosen), n_threads)
 
     def score(self, W: Array) -> float:
         """Mean average precision of every query's ranking of the others; W has its features in the order of `rows`."""
@@ -111,41 +109,16 @@ class Validation:
         parts = (self.rows.data, self.rows.indices, self.queries, self.relevant_indptr, self.relevant_indices)
         return zlib.crc32(b"".join(np.ascontiguousarray(part).tobytes() for part in parts))
 
-    def save(self, path: PathLike) -> None:
-        """Write it as ``.npz``, the same bytes for the same images; `n_threads` is not kept."""
-        rows = {name: getattr(self.rows, name) for name in ("data", "indices", "indptr")}
-        rows |= {"n_features": np.int64(self.rows.shape[1])}
-        relevant = {name: getattr(self, name) for name in ("queries", "relevant_indptr", "relevant_indices")}
-        write_npz(rows | relevant, path)
-
-    @classmethod
-    def load(cls, path: PathLike, n_threads: int = 1) -> Self:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as kept:
-            shape = len(kept["indptr"]) - 1, int(kept["n_features"])
-            rows = sp.csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=shape)
-            return cls(rows, kept["queries"], kept["relevant_indptr"], kept["relevant_indices"], n_threads)
-
 
 def images_of_part(images: pd.DataFrame, part: str) -> npt.NDArray[np.int32]:
     """Return the image ids of ``"train"`` or ``"test"``, ascending."""
     return np.sort(images.loc[images["part"] == part, "image_id"].to_numpy(np.int32))
 
 
-def hold_out_validation(
-    log: QueryLog,
-    training: npt.ArrayLike,
-    store: VistermStore,
-    held_out: HeldOutLog,
-    rows_folder: PathLike,
-    *,
-    theta: float = 0.0,
-    seeds: Sequence[Seed],
-) -> tuple[CompactRows, Validation]:
-    """Hold out training images and write rows of the others; one of `seeds` draws these, one those that query.
-
-    `theta` cuts the relevance that scores held-out ones.
-    """
-    images = hold_out(log, training, held_out.images, seeds[0])
-    rows = CompactRows.build(store, np.setdiff1d(training, images), rows_folder)
-    return rows, Validation.make(rows, store, log, images, held_out.queries, seeds[1], theta=theta)
+def split_training(
+    log: QueryLog, images: pd.DataFrame, held_out: HeldOutLog, seed: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the ids of the training images that are learned from, and of those that are held out."""
+    training = images_of_part(images, "train")
+    chosen = hold_out(log, training, held_out.images, integer_seed(seed, "web", "held_out"))
+    return np.setdiff1d(training, chosen), chosen

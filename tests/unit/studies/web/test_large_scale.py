@@ -12,9 +12,9 @@ from lookalike.core.errors import LookalikeError
 from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
 from lookalike.studies.web import large_scale
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.large_scale import train
 from lookalike.studies.web.settings import LogLearning
+from lookalike.studies.web.training_rows import TrainingRows
 
 N_IMAGES = 60
 BLOCK = 8
@@ -42,7 +42,7 @@ def random_rows(folder, seed=0):
     random = np.random.default_rng(seed)
     present = random.random((N_IMAGES, 30)) < 0.3 * random.random(30)
     write_store(folder / "store", sp.csr_array(random.integers(1, 5, present.shape) * present))
-    return CompactRows.build(VistermStore(folder / "store", 30), np.arange(N_IMAGES), folder / "rows")
+    return TrainingRows(VistermStore(folder / "store", 30), np.arange(N_IMAGES))
 
 
 def wavy(W):
@@ -87,14 +87,13 @@ def result(run):
 
 
 @pytest.mark.parametrize("per_query", [1, 3])
-def test_w_and_the_curve_are_those_of_the_plain_learner(rows, tmp_path, per_query):
-    counts = VistermStore(tmp_path / "store", 30).rows(np.arange(N_IMAGES))
+def test_w_and_the_curve_are_those_of_the_plain_learner(rows, per_query):
     score = Script([0.0, 0.1, 0.2, 0.5, 0.4, 0.5])
     source = Source(per_query=per_query)
     run = train(rows, source, changed(steps=5 * INTERVAL - 1), score)  # rounded up
     seen, model = {}, OASIS(LEARNING.aggressiveness, dtype="float32")
     for b in range(5 * INTERVAL // BLOCK):
-        model.partial_fit_triplets(rows.weighted(counts), source.chunk(b, BLOCK))
+        model.partial_fit_triplets(rows.weighted(rows.image_ids), source.chunk(b, BLOCK))
         seen[model.n_steps_] = model.W_
     assert (run.best_step, run.n_steps, run.stopped) == (3 * INTERVAL, 5 * INTERVAL, "limit")
     assert np.abs(seen[3 * INTERVAL] - np.eye(30)).max() > 0.1

@@ -12,11 +12,11 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.exhibits.results import select
 from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import protocol
-from lookalike.studies.web.compact_rows import CompactRows
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.validation import Validation, hold_out, hold_out_validation, images_of_part
+from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web.validation import Validation, hold_out, images_of_part, split_training
 
 LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0, block=256)
 
@@ -40,9 +40,9 @@ def data(tmp_path_factory):
     simulation.write_images(folder / "images.parquet")
     simulation.write_shard(0, 1, folder / "shard-000")
     log, images, store = opened(folder)
-    given = log, images_of_part(images, "train"), store, HeldOutLog(images=100, queries=50), folder / "training"
-    hold_out_validation(*given, seeds=(1, 2))[1].save(folder / "validation.npz")
-    return folder
+    learned, held_out = split_training(log, images, HeldOutLog(images=100, queries=50), 1)
+    rows = TrainingRows(store, learned)
+    return folder, rows, Validation.make(rows, log, held_out, 50, 2)
 
 
 def opened(folder):
@@ -50,11 +50,12 @@ def opened(folder):
     return QueryLog.load(folder / "log.npz"), images, VistermStore([folder / "shard-000"], n_words=800)
 
 
-def trained(folder, ranker, **changes):
+def trained(data, ranker, **changes):
+    folder, rows, validation = data
     return protocol.train_ranker(
         opened(folder)[0],
-        CompactRows(folder / "training"),
-        Validation.load(folder / "validation.npz"),
+        rows,
+        validation,
         LEARNING.model_copy(update=changes),
         ranker,
         seed=1,
@@ -70,11 +71,10 @@ def rankers(data):
 
 
 def test_no_test_image_and_no_held_out_image_is_learned_from(data):
-    learned = set(CompactRows(data / "training").image_ids)
-    training = set(images_of_part(opened(data)[1], "train"))
+    folder, rows, validation = data
+    learned, training = set(rows.image_ids), set(images_of_part(opened(folder)[1], "train"))
     assert learned < training
-    n_held_out = len(training) - len(learned)
-    assert 50 <= n_held_out == Validation.load(data / "validation.npz").rows.shape[0] <= len(training) / 3
+    assert 50 <= len(training) - len(learned) == validation.rows.shape[0] <= len(training) / 3
 
 
 def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, rankers):
@@ -82,12 +82,12 @@ def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, ran
     assert np.array_equal(first.W, trained(data, "0")[0].W)
     assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
     assert not np.array_equal(first.W, second.W)
-    assert fit["n_train"] + fit["n_validation"] == len(images_of_part(opened(data)[1], "train"))
+    assert fit["n_train"] + fit["n_validation"] == len(images_of_part(opened(data[0])[1], "train"))
 
 
 def test_test_images_query_the_others_and_never_find_themselves(data):
-    log, images, store = opened(data)
-    ids, gallery = protocol.test_rows(CompactRows(data / "training"), store, images)
+    log, images, _ = opened(data[0])
+    ids, gallery = protocol.test_rows(data[1], images)
     assert set(ids) == set(images.loc[images["part"] == "test", "image_id"])
     lengths = sp.linalg.norm(gallery, axis=1)
     np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-6)
@@ -150,13 +150,6 @@ def store(tmp_path_factory):
     return VistermStore(folder, N_WORDS)
 
 
-@pytest.fixture
-def result(log, store, tmp_path):
-    held_out = hold_out(log, np.arange(N_IMAGES), 20, 3)
-    rows = CompactRows.build(store, np.setdiff1d(np.arange(N_IMAGES), held_out), tmp_path / "rows")
-    return Validation.make(rows, store, log, held_out, 10, 4), rows, held_out
-
-
 def test_whole_queries_are_held_out_and_all_have_their_turn(log):
     draws = [hold_out(log, np.arange(N_IMAGES), 20, seed) for seed in range(60)]
     for held_out in draws:
@@ -180,9 +173,9 @@ def test_never_more_than_a_third_is_held_out(log):
         hold_out(QueryLog.from_pairs([0] * 9, range(9)), np.arange(9), 3, 0)
 
 
-def dense_mean_average_precision(validation, held_out, store, rows, log, W):
+def dense_mean_average_precision(validation, held_out, rows, log, W):
     """Rank by dense products in the user's order of words, with relevance pair by pair."""
-    X = rows.weighted(store.rows(held_out)).toarray().astype(np.float64)
+    X = rows.weighted(held_out).toarray().astype(np.float64)
     values = []
     for query in validation.queries:
         others = np.delete(np.arange(len(held_out)), query)
@@ -192,31 +185,30 @@ def dense_mean_average_precision(validation, held_out, store, rows, log, W):
     return float(np.mean(values))
 
 
-def test_score_is_that_of_a_dense_ranking_and_a_file_keeps_it(result, store, log, tmp_path):
-    validation, rows, held_out = result
+def test_score_is_that_of_a_dense_ranking_whatever_the_threads(store, log):
+    held_out = hold_out(log, np.arange(N_IMAGES), 20, 3)
+    rows = TrainingRows(store, np.setdiff1d(np.arange(N_IMAGES), held_out))
+    validation, again = (Validation.make(rows, log, held_out, 10, 4, n_threads=n) for n in (1, 2))
     assert (validation.rows.shape[0], len(validation.queries)) == (len(held_out), 10)
     W = np.random.default_rng(1).standard_normal((N_WORDS, N_WORDS)).astype(np.float32)
-    expected = dense_mean_average_precision(validation, held_out, store, rows, log, W)
+    expected = dense_mean_average_precision(validation, held_out, rows, log, W)
     order = np.argsort(rows._place)
     internal = np.ascontiguousarray(W[np.ix_(order, order)])
     assert validation.score(internal) == pytest.approx(expected, abs=1e-6)
     assert validation.score(W) != pytest.approx(expected, abs=1e-3)
-
-    validation.save(tmp_path / "validation.npz")
-    again = Validation.load(tmp_path / "validation.npz", n_threads=2)
-    assert (again.n_threads, again.score(internal)) == (2, validation.score(internal))
-    assert again.fingerprint() == validation.fingerprint()
+    assert (again.score(internal), again.fingerprint()) == (validation.score(internal), validation.fingerprint())
+    assert Validation.make(rows, log, held_out, 10, 5).fingerprint() != validation.fingerprint()
 
 
-def test_relevant_images_share_a_query_with_more_than_theta_of_all_training_images(log, store, tmp_path):
+def test_relevant_images_share_a_query_with_more_than_theta_of_all_training_images(log, store):
     # images 0 to 4 are a query, of which two are held out beside one that has nobody there
-    rows = CompactRows.build(store, np.arange(60, 100), tmp_path / "rows")
-    validation = Validation.make(rows, store, log, [0, 1, 50], 100, 0)
+    rows = TrainingRows(store, np.arange(60, 100))
+    validation = Validation.make(rows, log, [0, 1, 50], 100, 0)
     found = (validation.queries, validation.relevant_indices, validation.relevant_indptr)
     assert [array.tolist() for array in found] == [[0, 1], [1, 0], [0, 1, 2]]
     # 50 images in ten queries of five; the query across has images 0 and 10, 20, 30, 40 are not there
     held_out = np.arange(10)
     pair = log.of_images(np.concatenate([held_out, np.arange(60, 100)])).joint(1, 2)
-    assert len(Validation.make(rows, store, log, held_out, 99, 0, theta=0.99 * pair).queries) == 10
+    assert len(Validation.make(rows, log, held_out, 99, 0, theta=0.99 * pair).queries) == 10
     with pytest.raises(LookalikeError, match="no held-out image has a relevant one among the others"):
-        Validation.make(rows, store, log, held_out, 99, 0, theta=1.01 * pair)
+        Validation.make(rows, log, held_out, 99, 0, theta=1.01 * pair)

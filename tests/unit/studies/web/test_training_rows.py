@@ -1,0 +1,75 @@
+"""Rows of the web study against the weights that the category study's transformer gives the same counts."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from made_stores import write_store
+
+from lookalike.features.visterm_store import VistermStore, write_arrays
+from lookalike.features.visterms import TfidfVisterms
+from lookalike.studies.web import training_rows
+from lookalike.studies.web.training_rows import TrainingRows
+
+N_WORDS = 40
+
+
+def small_counts():
+    """Counts with a word that no image has (3), one that all have (5), and images without a word of weight (4, 11)."""
+    random = np.random.default_rng(4)
+    counts = random.integers(1, 9, (60, N_WORDS)) * (random.random((60, N_WORDS)) < random.random(N_WORDS) * 0.6)
+    counts[11] = 0
+    counts[:, 3], counts[:, 5] = 0, 255
+    counts[4] = np.where(np.arange(N_WORDS) == 5, 2, 0)
+    return counts
+
+
+IDS, COUNTS = np.flatnonzero(np.arange(60) % 7 != 2), small_counts()
+ORDER = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
+
+
+@pytest.fixture
+def store(tmp_path):
+    folders = [tmp_path / f"shard-{shard}" for shard in range(3)]
+    for path, part in zip(folders, np.array_split(COUNTS, 3), strict=True):
+        write_store(path, sp.csr_array(part))
+    return VistermStore(folders, N_WORDS)
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_weights_are_those_of_the_transformer_by_document_frequency_whatever_the_slices(store, size, monkeypatch):
+    monkeypatch.setattr(training_rows, "SLICE", size)
+    rows, transformer = TrainingRows(store, IDS), TfidfVisterms("float32")
+    expected = transformer.fit_transform(COUNTS[IDS]).toarray()
+    wanted = np.concatenate([np.arange(len(IDS)), [9, 0, 9]])
+    indptr, indices, data, squared = rows.take(wanted)
+    assert (indptr.dtype, indices.dtype, data.dtype, squared.dtype) == (np.int64, np.uint32, np.float32, np.float64)
+    taken = sp.csr_array((data, indices, indptr), shape=(len(wanted), N_WORDS))
+    np.testing.assert_array_equal(taken.toarray(), expected[wanted][:, ORDER])
+    assert taken.has_sorted_indices
+    np.testing.assert_allclose(squared, (expected[wanted].astype(np.float64) ** 2).sum(axis=1), rtol=1e-14)
+    np.testing.assert_array_equal(rows.idf, transformer.idf_)
+    np.testing.assert_array_equal(rows.image_ids, IDS)
+    W = np.random.default_rng(0).random((N_WORDS, N_WORDS))
+    np.testing.assert_array_equal(rows.restored(W[np.ix_(ORDER, ORDER)]), W)
+
+
+def test_other_images_are_weighted_by_the_same_frequencies(store):
+    rows, expected = TrainingRows(store, IDS), TfidfVisterms("float32").fit(COUNTS[IDS]).transform(COUNTS)
+    weights, internal = rows.weighted(range(60)), rows.weighted(range(60), internal=True)
+    np.testing.assert_array_equal(weights.toarray(), expected.toarray())
+    np.testing.assert_array_equal(internal.toarray(), expected.toarray()[:, ORDER])
+    assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (np.float32, expected.nnz, True)
+
+
+def test_stored_zeros_are_no_words(tmp_path):
+    random = np.random.default_rng(1)
+    counts = sp.random_array((300, 70_000), density=2e-3, random_state=random, format="csr")
+    counts.data = random.integers(0, 5, counts.nnz)
+    stored = counts.indptr.astype(np.int64), counts.indices.astype(np.uint32), counts.data.astype(np.uint8)
+    write_arrays(tmp_path / "store", *stored)
+    counts.eliminate_zeros()
+    rows = TrainingRows(VistermStore(tmp_path / "store", 70_000), np.arange(300))
+    order = np.argsort(-np.bincount(counts.indices, minlength=70_000), kind="stable")
+    indptr, indices, data, _ = rows.take(np.arange(300))
+    taken = sp.csr_array((data, order[indices], indptr), shape=counts.shape)
+    assert (taken != TfidfVisterms("float32").fit_transform(sp.csr_array(counts))).nnz == 0
