@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES, N_CLAIMS = 3, 2
 """Queries of the picture, and claims of each paper in the table."""
-ALL_VERDICTS = "`results/claims.md` has each with the run that decides it."
+ALL_VERDICTS = "Each is in `results/claims.md`."
 
 
 def readme_numbers(results: Results, origin: str) -> str:
@@ -36,10 +36,9 @@ def readme_numbers(results: Results, origin: str) -> str:
     cells = [_cells(*both) for of_paper in of_papers for both in of_paper]
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---",) * len(heads), *cells)]
     note = (
-        "Differences in percentage points, of mean average precision (mAP) where no other measure is named, with 95% "
-        "intervals in brackets. A dash: the paper prints no such number. S-TG and S-DA are the two algorithms of SOML. "
-        "A claim is undecided where one of its intervals leaves it open, or where p, adjusted over the primary claims "
-        "of its paper (Holm), is 0.05 or more."
+        "Here and Paper: differences in percentage points of mean average precision (mAP), with 95% intervals. "
+        "Undecided: an interval leaves the claim open, or p, adjusted over the primary claims of the paper (Holm), is "
+        "0.05 or more. S-TG and S-DA are SOML's two algorithms."
     )
     verdicts = f"{words.counts_words(results.claims)} {ALL_VERDICTS}" if claims else ""
     parts = [verdicts, front.synthetic_words(results), f"Made by {origin}."]
