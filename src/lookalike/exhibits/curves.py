@@ -35,7 +35,7 @@ THIN, DASHED, DOTTED = Look(GREY, ""), Look(BLACK, "", "--"), Look(GREY, "", ":"
 
 def figure_of(exhibit: Exhibit, study: Study) -> Figure:
     """Return a figure with a curve of each method in the panels."""
-    layout, curves = exhibit.curves, curves_of(exhibit, study)
+    layout, curves = exhibit.figure, curves_of(exhibit, study)
     titles = {axis: values_of(exhibit, study, axis) for axis in layout.panels}
     panels, names, parts = list[Panel](), list[str](), [curves]
     for values in product(*titles.values()):
@@ -54,7 +54,7 @@ def figure_of(exhibit: Exhibit, study: Study) -> Figure:
 
 def curves_of(exhibit: Exhibit, study: Study) -> pd.DataFrame:
     """Return means over repeats at each x, with standard errors."""
-    layout = exhibit.curves
+    layout = exhibit.figure
     keys = [*dict.fromkeys((*layout.panels, "method")), "x"]
     panels = {axis: list(values_of(exhibit, study, axis)) for axis in layout.panels}
     rows = select(study.results, **{**exhibit.where, **panels})
@@ -83,7 +83,7 @@ def easier_parts(rows: pd.DataFrame, study: Study) -> pd.MultiIndex:
 
 def panel_of(exhibit: Exhibit, study: Study, place: Where, own: pd.DataFrame) -> tuple[Panel, list[pd.DataFrame]]:
     """Return one panel, with its curves or why there are none, and rows of what is no curve, for the CSV."""
-    layout, methods = exhibit.curves, values_of(exhibit, study, "method")
+    layout, methods = exhibit.figure, values_of(exhibit, study, "method")
     level, upright = (mean_of(line if len(own) else None, study, place) for line in (layout.level, layout.upright))
     upright = upright.rename(columns={"mean": "x"}).assign(method=upright["method"] + UPRIGHT)
     stop = float(upright["x"].mean())
@@ -122,7 +122,7 @@ def mean_of(line: Level | None, study: Study, place: Where) -> pd.DataFrame:
 
 def printed_points(exhibit: Exhibit, study: Study, place: Where, stop: float) -> pd.DataFrame:
     """Return what the paper prints, at its x, on settings whose numbers may stand beside print."""
-    layout, setting = exhibit.curves, place.get("setting", "")
+    layout, setting = exhibit.figure, place.get("setting", "")
     is_elsewhere = layout.level and any(place[name] != value for name, value in layout.level.where.items())
     if not layout.printed or is_elsewhere or not study.is_comparable(setting):
         return NO_ROWS
@@ -138,7 +138,7 @@ def printed_points(exhibit: Exhibit, study: Study, place: Where, stop: float) ->
 
 def series_of(exhibit: Exhibit, study: Study, place: Where, there: set[str]) -> Iterator[Series]:
     """Yield the curves of a panel; methods of one title have one place in the legend."""
-    layout, methods = exhibit.curves, values_of(exhibit, study, "method")
+    layout, methods = exhibit.figure, values_of(exhibit, study, "method")
     # where panels have several metrics, names have that of the metric
     metric = values_of(exhibit, study, "metric").get(place.get("metric", ""), "")
     usual = [method for method, title in methods.items() if title != layout.thin]
@@ -167,10 +167,10 @@ def axis_of(axis: Axis, curves: pd.DataFrame, name: str) -> Axis:
 
 def compared(exhibit: Exhibit, study: Study) -> pd.DataFrame:
     """Return the numbers beside print, which the figure shows as points."""
-    layout = exhibit.curves
+    layout = exhibit.figure
     where = {**exhibit.where, "metric": list(layout.printed)}
     named = layout.printed_methods or [*values_of(exhibit, study, "method")]
-    beside = exhibit.model_copy(update={"where": where, "shows": named, "figure": None})
+    beside = exhibit.model_copy(update={"where": where, "shows": named})
     titles = {"setting": values_of(exhibit, study, "setting"), "metric": dict.fromkeys(layout.printed, "")}
     cells = cells_of(beside, study, [*titles, "method"], {**titles, "method": dict.fromkeys(named, "")})
     return cells[cells["is_printed"]].drop(columns=["is_printed", "is_lost"])

@@ -11,10 +11,10 @@ import re
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from lookalike.core.settings.model import ABSENT, Absent, Section
 from lookalike.exhibits.model import Axis
@@ -130,8 +130,8 @@ class Curves(Section):
 class Exhibit(Section):
     """One entry of exhibits.yaml.
 
-    It shows rows of results of its study, laid out as `table` or `figure` say, or what a function draws that one of the
-    four kinds names in full.
+    It shows rows of results of its study, laid out as `table` or `figure` say, or what a function draws, which an entry
+    names in full under the kind of the exhibit: ``table``, ``figure``, ``gallery`` or ``picture``.
     """
 
     id: str
@@ -141,12 +141,8 @@ class Exhibit(Section):
     title: str
     caption: str = ""
     """First sentence of its caption."""
-    order: int = 0
-    """Its place in its file."""
-    table: Absent[Layout | str] = ABSENT
-    figure: Absent[Curves | str] = ABSENT
-    gallery: str = ""
-    picture: str = ""
+    table: Layout = Layout(rows="")
+    figure: Curves = Curves(panels=[])
     needs: list[str] = Field([])
     """Names of the study's tables and files that it is drawn from; without one of them it was not run."""
     optional: list[str] = Field([])
@@ -170,25 +166,41 @@ class Exhibit(Section):
     unit: str | dict[str, str] = "percent"
     """Unit of its numbers, or of those of each metric."""
     text: dict[str, str] = Field({})
-    """Metrics that a paper tells in its text, to their titles."""
+    """Metrics that a paper tells in its text, to their titles; such numbers are a table."""
     forms: dict[str, str] = Field({})
     """Metric of the text to the format of ours, where it is no whole number."""
     notes: list[str] = Field([])
 
-    @property
-    def paper(self) -> str:
-        """Paper that prints it, or the group of our own that it belongs to."""
-        return self.id.partition("/")[0]
+    # What follows from an entry
+    order: int = 0
+    """Its place in its file."""
+    kind: str = "table"
+    function: str = ""
+    """Function that draws it, in full; "" where its entry says all."""
+    paper: str = ""
+    """Paper that prints it, or the group of our own that it belongs to."""
+    name: str = ""
+    """Name of its files."""
+    label: str = ""
+    """Name in the paper, such as ``Table 4``; "" for one of our own, and for numbers in the text."""
+    place: int = 0
+    """Its place among the exhibits of its paper: tables, then figures, by number; then others as in their file."""
 
-    @property
-    def name(self) -> str:
-        """Name of its files."""
-        return self.id.partition("/")[2]
-
-    @property
-    def kind(self) -> str:
-        """``table``, ``figure``, ``gallery`` or ``picture``; numbers in the text are a table."""
-        return next((kind for kind in FILES if getattr(self, kind)), "table")
+    @model_validator(mode="before")
+    @classmethod
+    def _follow(cls, entry: dict[str, Any]) -> dict[str, Any]:
+        """Add what follows from an entry."""
+        paper, _, name = entry["id"].partition("/")
+        kind = next((kind for kind in FILES if entry.get(kind)), "table")
+        function = entry.get(kind) if isinstance(entry.get(kind), str) else ""
+        given = {key: value for key, value in entry.items() if not (function and key == kind)}
+        given |= {"paper": paper, "name": name, "kind": kind, "function": function}
+        found = re.fullmatch(r"(table|fig)(\d+)([a-z]?)", name) if paper in PAPERS else None
+        if found is None:
+            return {**given, "place": 100_000 + entry.get("order", 0)}
+        is_figure, letter = found[1] == "fig", found[3]
+        place = 50_000 * is_figure + 100 * int(found[2]) + (ord(letter) - ord("a") + 1 if letter else 0)
+        return {**given, "label": f"{'Figure' if is_figure else 'Table'} {found[2]}{letter.upper()}", "place": place}
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -199,26 +211,6 @@ class Exhibit(Section):
     def target(self) -> str:
         """Target of the workflow that makes it alone: ``jmlr-table4``; "" for one of our own."""
         return f"{PAPERS[self.paper].prefix}-{self.name}" if self.paper in PAPERS else ""
-
-    @property
-    def label(self) -> str:
-        """Return what the paper calls it, such as ``Table 4``; "" for one of our own, and for numbers in the text."""
-        kind, number, letter = self._numbered
-        return f"{kind} {number}{letter.upper()}" if kind else ""
-
-    @property
-    def place(self) -> int:
-        """Its place among the exhibits of its paper: tables, then figures, by number; then others as in their file."""
-        kind, number, letter = self._numbered
-        if not kind:
-            return 100_000 + self.order
-        return 50_000 * (kind == "Figure") + 100 * number + (ord(letter) - ord("a") + 1 if letter else 0)
-
-    @property
-    def _numbered(self) -> tuple[str, int, str]:
-        """``Table`` or ``Figure``, its number and letter; "" and 0 for what the paper does not number."""
-        found = re.fullmatch(r"(table|fig)(\d+)([a-z]?)", self.name) if self.paper in PAPERS else None
-        return ({"table": "Table", "fig": "Figure"}[found[1]], int(found[2]), found[3]) if found else ("", 0, "")
 
     @property
     def metrics(self) -> list[str]:
@@ -236,26 +228,9 @@ class Exhibit(Section):
         """Methods whose numbers it needs: those that it shows, and those compared with them; None of all."""
         if self.function and "shows" not in self.model_fields_set:
             return None
-        lines = [line.method for line in (self.curves.level, self.curves.upright) if line is not None]
-        others = [self.curves.minus, self.layout.minus, self.layout.over]
+        lines = [line.method for line in (self.figure.level, self.figure.upright) if line is not None]
+        others = [self.figure.minus, self.table.minus, self.table.over]
         return list(dict.fromkeys(filter(None, (*self.shows, *self.runs, *lines, *others))))
-
-    @property
-    def layout(self) -> Layout:
-        """Layout of its table; one without rows where it has none."""
-        return self.table if isinstance(self.table, Layout) else Layout(rows="")
-
-    @property
-    def curves(self) -> Curves:
-        """Layout of its figure; one without panels where it has none."""
-        return self.figure if isinstance(self.figure, Curves) else Curves(panels=[])
-
-    @property
-    def function(self) -> str:
-        """Function that draws it, in full; "" where its entry says all."""
-        return next(
-            (by for by in (self.table, self.figure, self.gallery, self.picture) if by and isinstance(by, str)), ""
-        )
 
     @property
     def drawn_by(self) -> str:
@@ -283,13 +258,10 @@ class Exhibit(Section):
 @cache
 def exhibits_of(room: str) -> dict[str, Exhibit]:
     """Return the exhibits that studies of a room may have by id, in the order of its exhibits.yaml."""
-    path = HERE.parent / "studies" / room / "exhibits.yaml"
-    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {id: _exhibit(id, room, order, entry) for order, (id, entry) in enumerate(entries.items())}
-
-
-def _exhibit(id: str, room: str, order: int, entry: dict[str, object]) -> Exhibit:
-    """Return the exhibit of an entry; one with a layout is of rows of results, and of times where there are any."""
-    of_rows = {"needs": ["results"], "optional": ["times"]}
-    is_drawn = any(isinstance(entry.get(kind), str) for kind in FILES)
-    return Exhibit.model_validate({**({} if is_drawn else of_rows), **entry, "id": id, "study": room, "order": order})
+    path, found = HERE.parent / "studies" / room / "exhibits.yaml", {}
+    for order, (id, entry) in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")).items()):
+        # one that no function draws is of rows of results, and of times where there are any
+        is_drawn = any(isinstance(entry.get(kind), str) for kind in FILES)
+        needs = {} if is_drawn else {"needs": ["results"], "optional": ["times"]}
+        found[id] = Exhibit.model_validate({**needs, **entry, "id": id, "study": room, "order": order})
+    return found

@@ -55,7 +55,7 @@ def keyed(rows: pd.DataFrame, axes: list[str]) -> pd.MultiIndex:
 
 def table_of(exhibit: Exhibit, study: Study) -> Table:
     """Return a table: the mean of each cell over its repeats, the paper's number beneath, and ``*`` of lost fits."""
-    layout = exhibit.layout
+    layout = exhibit.table
     axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
     titles = {axis: values_of(exhibit, study, axis) for axis in axes}
     cells = cells_of(exhibit, study, axes, titles)
@@ -142,7 +142,7 @@ def lost_fits(study: Study, exhibit: Exhibit, axes: list[str]) -> pd.MultiIndex:
 
 def orders(exhibit: Exhibit, study: Study, cells: pd.DataFrame) -> Iterator[str]:
     """Say of each block with printed numbers whether methods come in their order, by the first metric."""
-    layout = exhibit.layout
+    layout = exhibit.table
     if layout.best != "max" or layout.rows != "metric" or study.synthetic or not layout.blocks:
         return
     own = cells[(cells["metric"] == exhibit.metrics[0]) & cells["printed"].notna() & cells["ours"].notna()]
@@ -181,7 +181,7 @@ def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFra
 
 def differences_below(exhibit: Exhibit, study: Study) -> tuple[Sheet, ...]:
     """Return the differences of the first method from all others, a column for each metric and interval."""
-    layout = exhibit.layout
+    layout = exhibit.table
     first, *others = study.methods_named(exhibit.shows)
     records, heads = [], {"method": ""}
     for setting, title in values_of(exhibit, study, layout.blocks).items() if layout.below else ():

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
 
+COPIED = ("id", "paper", "name", "label", "title", "kind", "study", "drawn_by")
+"""What a sidecar has of its exhibit under the same name."""
+
+
 @dataclass(frozen=True)
 class Sidecar:
     """The contents of ``{name}.json``: an exhibit of a data set; what `Exhibit` has is called the same."""
@@ -75,25 +79,21 @@ def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> l
 def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     """Draw one exhibit and write its files below `folder`; those of one that could not be drawn say why."""
     study = study.drawing(exhibit)
-    drawn, absence, problem = _draw(exhibit, study)
+    drawn, state, problem = _draw(exhibit, study)
     caption = exhibit.caption, study.data_sentence(drawn)
-    written = drawn if drawn is not None else _nothing(exhibit)
-    _write(written, exhibit, study, folder, " ".join(caption), problem)
-    about = {name: getattr(exhibit, name) for name in ("id", "paper", "name", "label", "title", "kind", "study")}
+    _write(drawn, exhibit, study, folder, " ".join(caption), problem)
+    sources = {str(path) for name in (*exhibit.needs, *exhibit.optional) for path in study.paths(name)}
     sidecar = Sidecar(
-        **about,
+        **{name: getattr(exhibit, name) for name in COPIED},
         order=exhibit.place,
         dataset=study.dataset,
         dataset_title=study.title,
         synthetic=study.synthetic,
         caption=caption,
         notes=() if drawn is None else (*drawn.notes, *study.notes(drawn)),
-        state=absence or State.DRAWN,
+        state=state,
         problem=problem,
-        sources=tuple(
-            sorted({str(path) for name in (*exhibit.needs, *exhibit.optional) for path in study.paths(name)})
-        ),
-        drawn_by=exhibit.drawn_by,
+        sources=tuple(sorted(sources)),
         sheets=drawn.sheets if isinstance(drawn, Table) else (),
         entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
         titles=_titles(drawn),
@@ -109,23 +109,22 @@ def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
     if isinstance(drawn, Table):
         found = {key: {str(value): title for value, title in names.items()} for key, names in drawn.titles.items()}
     for series in [series for panel in getattr(drawn, "panels", ()) for series in panel.series if series.name]:
-        # what one column alone chooses is named by the legend
+        # the legend names what one column alone chooses
         named = [(key, value) for key, value in series.where.items() if key in ("series", "system", "method")]
         for key, value in named if len(named) == 1 else ():
             found.setdefault(key, {})[str(value)] = series.name
     return found
 
 
-def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, State | None, str]:
+def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, State, str]:
     """Return what an exhibit's function returns; or None, the state of what is absent, and why in a sentence."""
-    missing = [name for name in exhibit.needs if not study.has(name)]
-    if missing:
-        why = study.not_run or f"{State.NOT_RUN}: run the jobs that make {', '.join(missing)}"
-        return None, State.NOT_RUN, why
+    if missing := [name for name in exhibit.needs if not study.has(name)]:
+        why = f"{State.NOT_RUN}: run the jobs that make {', '.join(missing)}"
+        return None, State.NOT_RUN, study.not_run or why
     try:
         drawn = exhibit.draw(study)
-        why = _why_empty(drawn)
-        return (None, State.NOT_RUN, why) if why else (drawn, None, "")
+        why = _why_empty(drawn).removeprefix(f"{State.NOT_RUN}: ")
+        return (None, State.NOT_RUN, f"{State.NOT_RUN}: {why}") if why else (drawn, State.DRAWN, "")
     except Exception as problem:  # noqa: BLE001 - whatever goes wrong in one exhibit must not stop the others
         traceback.print_exc()
         error = str(problem) if isinstance(problem, LookalikeError) else f"{type(problem).__name__}: {problem}"
@@ -134,26 +133,21 @@ def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, State | None, s
 
 def _why_empty(drawn: Drawn) -> str:
     """Say why there is nothing to draw; "" where there is something."""
-    why = ""
-    if isinstance(drawn, Figure) and all(panel.empty for panel in drawn.panels):
-        why = drawn.panels[0].empty if drawn.panels else "nothing was measured"
-        why = drawn.notes[0] if why == State.NOT_RUN and drawn.notes else why
-    elif isinstance(drawn, Gallery) and not drawn.rows:
-        why = drawn.notes[0] if drawn.notes else "there is no image to show"
-    return f"{State.NOT_RUN}: {why.removeprefix(f'{State.NOT_RUN}: ')}" if why else ""
+    if isinstance(drawn, Gallery):
+        return "" if drawn.rows else next(iter(drawn.notes), "there is no image to show")
+    if not isinstance(drawn, Figure) or not all(panel.empty for panel in drawn.panels):
+        return ""
+    why = drawn.panels[0].empty if drawn.panels else "nothing was measured"
+    return drawn.notes[0] if why == State.NOT_RUN and drawn.notes else why
 
 
-def _nothing(exhibit: Exhibit) -> Drawn:
-    """Return an exhibit without numbers."""
-    frame = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
-    if exhibit.kind == "table":
-        return Table(frame, ())
-    return Figure(frame, (Panel("", Axis(), Axis(), empty="not run"),))
-
-
-def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> None:
+def _write(drawn: Drawn | None, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> None:
     """Write all files of an exhibit but its sidecar."""
-    paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes if suffix != ".json"}
+    paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes}
+    if drawn is None:
+        empty = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
+        absent = Figure(empty, (Panel("", Axis(), Axis(), empty="not run"),))
+        drawn = Table(empty, ()) if exhibit.kind == "table" else absent
     write_table(drawn.frame, paths[".csv"])
     if isinstance(drawn, Table):
         top = f"# {exhibit.label or exhibit.title}\n\n" + (f"**{notice}**\n\n" if notice else "")
