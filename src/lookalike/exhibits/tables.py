@@ -8,7 +8,6 @@ from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from lookalike.exhibits.model import Names, Sheet, Table
@@ -41,8 +40,7 @@ def values_of(exhibit: Exhibit, study: Study, axis: str) -> dict[str, str]:
         found = {method: study.title_of(method) for method in study.methods_named(exhibit.shows)}
     else:
         found = dict(study.titles_of(axis))
-    given = exhibit.where.get(axis)
-    if given is not None:
+    if (given := exhibit.where.get(axis)) is not None:
         found = {value: found.get(value, value) for value in ([given] if isinstance(given, str) else given)}
     titles, left_out = exhibit.titles.get(axis, {}), exhibit.without.get(axis, [])
     return {value: titles.get(value, title) for value, title in found.items() if value not in left_out}
@@ -56,12 +54,8 @@ def keyed(rows: pd.DataFrame, axes: list[str]) -> pd.MultiIndex:
 def table_of(exhibit: Exhibit, study: Study) -> Table:
     """Return a table: the mean of each cell over its repeats, the paper's number beneath, and ``*`` of lost fits."""
     layout = exhibit.table
-    axes = [axis for axis in (layout.blocks, layout.rows, layout.columns) if axis]
-    titles = {axis: values_of(exhibit, study, axis) for axis in axes}
-    cells = cells_of(exhibit, study, axes, titles)
-    if layout.interval:
-        cells = with_intervals(cells, study, study.settings_of(exhibit)[0])
-    write_cells(cells, layout, study)
+    titles = {axis: values_of(exhibit, study, axis) for axis in (layout.blocks, layout.rows, layout.columns) if axis}
+    cells = with_texts(cells_of(exhibit, study, [*titles], titles), exhibit, study)
     heads: dict[str, dict[str, str]] = {axis: dict(values) for axis, values in titles.items()}
     if layout.minus:
         cells = pd.concat([cells, differences(layout, study, cells)], ignore_index=True)
@@ -71,8 +65,7 @@ def table_of(exhibit: Exhibit, study: Study) -> Table:
         heads[layout.columns] |= {f"{value}, minus": minus for value in titles[layout.columns]}
     sheets = sheets_of_cells(cells, layout.rows, layout.columns, layout.blocks, heads, best=layout.best)
     below = ratios_below(cells, layout, heads, study) if layout.over else differences_below(exhibit, study)
-    notes = (*exhibit.notes, *orders(exhibit, study, cells))
-    return Table(cells, (*sheets, *below), heads, notes)
+    return Table(cells, (*sheets, *below), heads, (*exhibit.notes, *orders(exhibit, study, cells)))
 
 
 def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
@@ -88,56 +81,43 @@ def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[st
     else:  # a metric that nobody has, such as one of further runs, has no row
         known = cells["ours"].notna() | cells["printed"].notna()
         cells = cells[known.groupby([cells[axis] for axis in axes if axis != "method"]).transform("any")]
-    lost = keyed(cells, axes).isin(lost_fits(study, exhibit, axes))
-    # where a fit did not end, the others are the easier part
+    # of fits that ran into their time limit, whatever their metric, the others are the easier part
+    ended = select(study.results, **exhibit.where | {"metric": TIMED_OUT})
+    ended = (
+        ended[ended["value"] > 0].drop(columns="metric").merge(pd.DataFrame({"metric": exhibit.metrics}), how="cross")
+    )
+    lost = keyed(cells, axes).isin(keyed(ended, axes))
     cells.loc[lost, ["ours", "ours_std"]] = math.nan
     units = exhibit.unit
     return cells.assign(is_lost=lost, unit=units if isinstance(units, str) else cells["metric"].map(units))
 
 
-def with_intervals(cells: pd.DataFrame, study: Study, setting: str) -> pd.DataFrame:
-    """Return cells with the interval of what each method reaches, NaN where there is none."""
-    names = zip(cells["metric"], cells["method"], strict=True)
-    rows = [study.contrasts.intervals(setting, *pair) for pair in names]
-    ends = {end: [getattr(own[0], end) if own else math.nan for own in rows] for end in ("low", "high")}
-    return cells.assign(**ends)
-
-
-def write_cells(cells: pd.DataFrame, layout: Layout, study: Study) -> None:
-    """Add both columns of text to cells."""
-    named = [layout.forms.get(metric, layout.form) for metric in cells["metric"]]
-    forms = [FORMS.get(name, partial(plus_minus, form=name, std_form=layout.spread)) for name in named]
-    ours, printed = (
-        (layout.scale * cells[[side, f"{side}_std"]]).itertuples(index=False) for side in ("ours", "printed")
-    )
-    if layout.interval:
-        ends = zip(cells["ours"], cells["low"], cells["high"], named, strict=True)
-        texts = [bracketed(*numbers) for numbers in ends]
-    else:
-        texts = [form(*pair) for form, pair in zip(forms, ours, strict=True)]
-    cells["ours_cell"] = pd.Series(texts, dtype=str, index=cells.index).mask(cells["is_lost"], STAR)
-    # a printed column that is no method of ours has no cell of ours
-    settings = cells["setting"] if "setting" in cells else pd.Series("", index=cells.index)
-    methods = cells["method"] if "method" in cells else pd.Series("", index=cells.index)
-    was_run = np.array([study.was_run(*names) for names in zip(methods, settings, strict=True)], dtype=bool)
-    is_other = was_run & cells["is_printed"] & cells["ours"].isna() & ~cells["is_lost"]
-    cells["ours_cell"] = cells["ours_cell"].mask(is_other, "")
-    as_ours = layout.printed == "as ours"
-    written = [
-        form(*pair) if as_ours else "" if math.isnan(pair[0]) else format(pair[0], layout.printed)
-        for form, pair in zip(forms, printed, strict=True)
-    ]
-    given = pd.Series(written, dtype=str, index=cells.index).where(cells["is_printed"], "")
-    # what did not end in print has a mark, and what it leaves out for other reasons a dash
-    absent = cells["note"].str.contains("converge").map({True: STAR, False: MISSING})
-    cells["printed_cell"] = given.mask(cells["is_printed"] & cells["printed"].isna(), absent)
-
-
-def lost_fits(study: Study, exhibit: Exhibit, axes: list[str]) -> pd.MultiIndex:
-    """Return the cells of fits that ran into their time limit, whatever their metric."""
-    rows = select(study.results, **exhibit.where | {"metric": TIMED_OUT})
-    rows = rows[rows["value"] > 0].drop(columns="metric").merge(pd.DataFrame({"metric": exhibit.metrics}), how="cross")
-    return keyed(rows.drop_duplicates(axes), axes)
+def with_texts(cells: pd.DataFrame, exhibit: Exhibit, study: Study) -> pd.DataFrame:
+    """Return cells with both columns of text, and, where the layout asks for it, the interval of our numbers."""
+    layout = exhibit.table
+    texts: dict[str, list[str]] = {"ours_cell": [], "printed_cell": []}
+    ends: dict[str, list[float]] = {"low": [], "high": []}
+    for cell in cells.to_dict("records"):
+        name = layout.forms.get(cell["metric"], layout.form)
+        form = FORMS.get(name, partial(plus_minus, form=name, std_form=layout.spread))
+        ours = form(layout.scale * cell["ours"], layout.scale * cell["ours_std"])
+        if layout.interval:
+            rows = study.contrasts.intervals(study.settings_of(exhibit)[0], cell["metric"], cell["method"])
+            low, high = (rows[0].low, rows[0].high) if rows else (math.nan, math.nan)
+            ours = bracketed(cell["ours"], low, high, name)
+            ends["low"].append(low)
+            ends["high"].append(high)
+        # a printed column that is no method of ours has no cell of ours
+        was_run = study.was_run(cell.get("method", ""), cell.get("setting", ""))
+        is_other = was_run and cell["is_printed"] and math.isnan(cell["ours"])
+        texts["ours_cell"].append(STAR if cell["is_lost"] else "" if is_other else ours)
+        # what did not end in print has a mark, and what it leaves out for other reasons a dash
+        printed = STAR if "converge" in cell["note"] else MISSING
+        if not math.isnan(cell["printed"]):
+            number, spread = layout.scale * cell["printed"], layout.scale * cell["printed_std"]
+            printed = form(number, spread) if layout.printed == "as ours" else format(number, layout.printed)
+        texts["printed_cell"].append(printed if cell["is_printed"] else "")
+    return cells.assign(**(ends if layout.interval else {}), **texts)
 
 
 def orders(exhibit: Exhibit, study: Study, cells: pd.DataFrame) -> Iterator[str]:
@@ -167,15 +147,12 @@ def differences(layout: Layout, study: Study, cells: pd.DataFrame) -> pd.DataFra
     found = []
     others = cells if layout.columns != "method" else cells[cells["method"] != layout.minus]
     for cell in others.to_dict("records"):
-        setting = cell.get("setting", "")
-        rows = study.contrasts.intervals(setting, cell["metric"], cell["method"], layout.minus)
+        rows = study.contrasts.intervals(cell.get("setting", ""), cell["metric"], cell["method"], layout.minus)
         names = {axis: cell[axis] for axis in (layout.blocks, layout.rows, layout.columns) if axis}
         names |= {layout.columns: f"{cell[layout.columns]}, minus", "metric": cell["metric"], "unit": "points"}
-        numbers: dict[str, object] = {"ours_cell": "", "printed_cell": ""}
-        if rows:
-            numbers |= {"ours": rows[0].mean, "low": rows[0].low, "high": rows[0].high, "n": rows[0].n}
-            numbers["ours_cell"] = gap(rows, has_unit=False)
-        found.append(names | numbers)
+        numbers = {"ours": rows[0].mean, "low": rows[0].low, "high": rows[0].high, "n": rows[0].n} if rows else {}
+        texts = {"ours_cell": gap(rows, has_unit=False) if rows else "", "printed_cell": ""}
+        found.append(names | texts | numbers)
     return pd.DataFrame(found)
 
 
@@ -183,25 +160,22 @@ def differences_below(exhibit: Exhibit, study: Study) -> tuple[Sheet, ...]:
     """Return the differences of the first method from all others, a column for each metric and interval."""
     layout = exhibit.table
     first, *others = study.methods_named(exhibit.shows)
-    records, heads = [], {"method": ""}
-    for setting, title in values_of(exhibit, study, layout.blocks).items() if layout.below else ():
-        for method in others:
-            record = {"block": title, "method": method}
-            for metric, name in layout.below.items():
-                rows = study.contrasts.intervals(setting, metric, first, method)
-                for row in rows if rows and rows[0].n else ():
-                    about = f"{metric}, {row.interval}"
-                    over = "" if "over" in row.interval else "over "
-                    heads[about] = f"{name} [95%, {over}{row.interval}]"
-                    record[about] = gap([row], has_unit=False)
-                    if not math.isnan(row.p):
-                        heads[f"{about}, p"], record[f"{about}, p"] = "p", p_value(row.p)
-                    if not math.isnan(row.printed):
-                        heads["printed"], record["printed"] = "the paper", f"{row.printed:+.0f}"
-            records.append(record)
-    known = [record for record in records if len(record) > 2]
-    heads |= {"printed": heads.pop("printed")} if "printed" in heads else {}
-    frame = pd.DataFrame(known, columns=["block", *heads]).fillna("")
+    records, heads, printed = [], {"method": ""}, {}
+    for (setting, title), method in product(values_of(exhibit, study, layout.blocks).items(), others):
+        record = {}
+        for metric, name in layout.below.items():
+            rows = study.contrasts.intervals(setting, metric, first, method)
+            for row in rows if rows and rows[0].n else ():
+                about = f"{metric}, {row.interval}"
+                heads[about] = f"{name} [95%, {'' if 'over' in row.interval else 'over '}{row.interval}]"
+                record[about] = gap([row], has_unit=False)
+                if not math.isnan(row.p):
+                    heads[f"{about}, p"], record[f"{about}, p"] = "p", p_value(row.p)
+                if not math.isnan(row.printed):
+                    printed["printed"], record["printed"] = "the paper", f"{row.printed:+.0f}"
+        records += [{"block": title, "method": method} | record] * bool(record)
+    heads |= printed
+    frame = pd.DataFrame(records, columns=["block", *heads]).fillna("")
     titles = {"method": {method: study.title_of(method) for method in others}}
     heading = f"Differences: {study.title_of(first)} minus method, in points"
     return sheets_of_records(frame, heads, titles, "block", numbers=[*heads][1:], heading=heading)
@@ -228,14 +202,13 @@ def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Names, study: Study
 
 def numbers_in_text(exhibit: Exhibit, study: Study) -> Table:
     """Return numbers that a paper prints in its text, ours beside them; what it does not print is left out."""
-    rows = study.results[(study.results["setting"] == "") & study.results["metric"].isin(exhibit.text)]
-    printed = study.printed_results()
-    cells = printed[printed["metric"].isin(exhibit.text)].drop_duplicates("metric")
-    cells = cells[["metric", "method", "value", "spread"]].rename(columns={"value": "printed", "spread": "printed_std"})
-    ours = rows.groupby("metric")["value"].agg(ours="mean", ours_std="std").reset_index()
-    cells = cells.merge(ours, on="metric", how="left")
-    order = list(exhibit.text)
-    cells = cells.sort_values("metric", key=lambda names: names.map(order.index), ignore_index=True)
+    printed = select(study.printed_results(), metric=[*exhibit.text]).drop_duplicates("metric")
+    cells = printed[["metric", "method", "value", "spread"]].rename(
+        columns={"value": "printed", "spread": "printed_std"}
+    )
+    ours = select(study.results, setting="", metric=[*exhibit.text]).groupby("metric")["value"].agg(["mean", "std"])
+    cells = cells.merge(ours.set_axis(["ours", "ours_std"], axis=1).reset_index(), on="metric", how="left")
+    cells = cells.sort_values("metric", key=lambda names: names.map([*exhibit.text].index), ignore_index=True)
     forms = [exhibit.forms.get(metric, ",.0f") for metric in cells["metric"]]
     for side, side_forms in (("ours", forms), ("printed", [",.10g"] * len(forms))):
         numbers = zip(cells[side], cells[f"{side}_std"], side_forms, strict=True)

@@ -487,7 +487,7 @@ class CategoryStudy(MethodStudy):
             return bool({*self.methods_named(exhibit.shows[-1:])} & {*self.traced_methods()})
         return (
             all(getattr(self, SIDE_OF[metric]) is not None for metric in exhibit.metrics if metric in SIDE_OF)
-            and (exhibit.figure is None or bool(self.methods_named(exhibit.shows)))
+            and (exhibit.kind != "figure" or bool(self.methods_named(exhibit.shows)))
             and (bool(self.equal_runs) or OVER_TIME not in exhibit.metrics)
         )
 
