@@ -26,8 +26,7 @@ import limits
 import numpy as np
 import scipy.sparse as sp
 
-from lookalike.learners import QPAO, TripletProducts
-from lookalike.learners.qpao import warm_up
+from lookalike.learners import QPAO, TripletProducts, warm_up
 
 Solve = Callable[[], np.ndarray]
 """What is timed: it returns the weights w, from 0 to their number, of 1/2 ||w - 1||^2 + C sum max(0, 1 - Vw)."""
@@ -111,7 +110,7 @@ def main() -> None:
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
     V = sp.csr_array(X[triplets[:, 0]].multiply(X[triplets[:, 1]] - X[triplets[:, 2]]))
     products, model = TripletProducts(X, triplets), QPAO(arguments.C, n_blocks=1)
-    warm_up()
+    warm_up("QPAO")
     solvers = {
         solver.__name__: solver for solver in (clarabel, piqp, osqp) if importlib.util.find_spec(solver.__name__)
     }

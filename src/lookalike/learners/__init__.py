@@ -39,6 +39,7 @@ from lookalike.learners.registry import MODULES, learner_class
 
 if TYPE_CHECKING:
     from lookalike.learners.base import SimilarityLearner as SimilarityLearner
+    from lookalike.learners.base import warm_up as warm_up
     from lookalike.learners.classifiers import LDA as LDA
     from lookalike.learners.classifiers import LogisticRegression as LogisticRegression
     from lookalike.learners.diagonal_oasis import DiagonalOASIS as DiagonalOASIS
@@ -69,17 +70,10 @@ _PARTS = {
     "TripletProducts": "triplet_products",
     "TripletSampler": "triplets",
     "load": "model_io",
+    "warm_up": "base",
 }
 
-__all__ = ["LEARNERS", "warm_up", *MODULES, *_PARTS]
-
-
-def warm_up() -> None:
-    """Compile every kernel, or load it from numba's cache, so that timed runs and parallel jobs need not."""
-    for name in sorted(set(MODULES.values())):
-        module = import_module(f"lookalike.learners.{name}")
-        if hasattr(module, "warm_up"):
-            module.warm_up()
+__all__ = ["LEARNERS", *MODULES, *_PARTS]
 
 
 def __getattr__(name: str) -> object:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import numbers
 import os
 import sys
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from types import MethodType
@@ -17,6 +19,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,6 +30,7 @@ from lookalike.core.row_numbers import labels_of
 from lookalike.learners.centring import FAR, NEAR, centre_of, less, powers_of_two
 from lookalike.learners.centring import is_sparse as is_sparse
 from lookalike.learners.model_io import is_fitted_name, save
+from lookalike.learners.registry import MODULES, learner_class
 from lookalike.learners.triplets import check_triplets
 from lookalike.ranking.rankings import Similarity, ordered, rank_leave_one_out, top_k, with_better
 
@@ -45,30 +49,28 @@ MUCH_SMALLER, LARGEST_DECOMPOSED = 8, 2_000
 """Of a larger matrix, so many times fewer singular values are found without the others."""
 IN_FLOAT32 = (1e-15, 1e15)
 """Smallest and largest of the largest values of rows whose products are summed in float32."""
-REASONS = {
-    "transform": "_why_no_transform",
-    "fit_transform": "_why_no_fit_transform",
-    "get_feature_names_out": "_why_no_transform",
-}
-"""Methods that an instance may lack, and what says why."""
+MAY_LACK = ("transform", "fit_transform", "get_feature_names_out")
+"""Methods that an instance may lack."""
 PIPELINE_QUESTIONS = ("_validate_steps", "_can_transform", "_can_fit_transform")
 """Where scikit-learn's Pipeline asks whether a step has such a method."""
 
 
-# scikit-learn asks hasattr(model, "transform"); its own `available_if` cannot say what to do instead
 class _WithReason:
-    """A method that an instance lacks as long as its ``_why_no_...`` gives a reason, which the error says."""
+    """A method that an instance lacks as long as its `_why_no` gives a reason, which the error says."""
+
+    # scikit-learn's `available_if` makes an AttributeError without the reason of whatever its check raises, and where a
+    # Pipeline asks by hasattr, nothing is left of it; TransformerMixin's wrapper for `set_output` would take its place
 
     def __init__(self, method: Callable[..., Matrix]) -> None:
         self.method = method
         self.__doc__ = method.__doc__
 
-    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Matrix]:
+    def __get__(self, instance: SimilarityLearner | None, owner: type | None = None) -> Callable[..., Matrix]:
         if instance is None:
             return self.method
-        reason = getattr(instance, REASONS[self.method.__name__])()
+        reason = instance._why_no(self.method.__name__)
         if reason is not None:
-            # a Pipeline asks by hasattr, which would keep the reason from its user: any other error passes through
+            # any other error than AttributeError passes through hasattr, and reaches the user of a Pipeline
             asked_by_pipeline = sys._getframe(1).f_code.co_name in PIPELINE_QUESTIONS
             raise (TypeError if asked_by_pipeline else AttributeError)(reason)
         return MethodType(self.method, instance)
@@ -82,7 +84,7 @@ class Checked(NamedTuple):
 
 def _with_reasons(learner: type[Learner]) -> type[Learner]:
     """Let instances of a class lack what they have a reason for, after scikit-learn has wrapped it for `set_output`."""
-    for name in REASONS:
+    for name in MAY_LACK:
         if not isinstance(inspect.getattr_static(learner, name), _WithReason):
             setattr(learner, name, _WithReason(getattr(learner, name)))
     return learner
@@ -113,6 +115,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     accepts: ClassVar[frozenset[str]] = frozenset()
     needs_labels: ClassVar[bool] = True
     learns_matrix: ClassVar[bool] = True
+    compiled_for: ClassVar[dict[str, tuple[object, ...]]] = {}
+    """Values of parameters that decide which kernels are compiled: `warm_up` fits with each."""
     can_blend: ClassVar[bool] = True
     """Whether `blended` works."""
     is_linear: ClassVar[bool] = True
@@ -482,19 +486,15 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._require(is_number(value), name, "a number")
         self._require(holds(value), name, what)
 
-    def _why_no_transform(self) -> str | None:
-        """Return why an instance with these parameters has no `transform`, or None where it has one."""
+    def _why_no(self, method: str) -> str | None:
+        """Return why an instance lacks one of `MAY_LACK`, or None (of `fit_transform` by its parameters alone)."""
         return None
-
-    def _why_no_fit_transform(self) -> str | None:
-        """Return the same of `fit_transform`, which may differ where what was learned decides about `transform`."""
-        return self._why_no_transform()
 
     def _for_index(self, X: Matrix, side: int, rank: int | None) -> Matrix:
         """Return rows as queries (side 0) or as the gallery (1) of an index."""
         check_is_fitted(self)
         X, d = self._check_rows(X), self.n_features_in_
-        if self.metric_ != "inner_product" and (reason := self._why_no_transform()) is not None:
+        if self.metric_ != "inner_product" and (reason := self._why_no("transform")) is not None:
             raise ValueError(reason.replace("transform", "map to an index"))
         if rank is not None:
             if not (is_number(rank) and 1 <= rank <= d and int(rank) == rank):
@@ -627,6 +627,21 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             best = top_k(scores, min(k, scores.shape[1])) if best is None else with_better(best, scores, start, k)
         assert best is not None
         return best
+
+
+def warm_up(*names: str) -> None:
+    """Compile the kernels of some learners (all by default), or load them from numba's cache, so that fits need not."""
+    y = np.arange(80) % 2
+    X = 10.0 * y[:, None] + np.random.default_rng(0).random((80, 2))
+    few = {"n_steps": 2, "max_iter": 50, "tol": 1e-9, "n_triplets": 2, "n_blocks": 1, "early_stopping": True}
+    for learner in map(learner_class, names or MODULES):
+        known = learner().get_params()
+        chosen: dict[str, tuple[object, ...]] = {name: (value,) for name, value in few.items() if name in known}
+        chosen |= learner.compiled_for
+        for rows, *values in itertools.product((X, sp.csr_array(X)), *chosen.values()):
+            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+                model = learner().set_params(**dict(zip(chosen, values, strict=True))).fit(rows, y)
+            model.similarity(X, X)
 
 
 def class_deviations(rows: Array, codes: Longs, sizes: Longs) -> Array:

@@ -11,11 +11,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
-from lookalike.core.kernels import njit
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.centring import is_sparse
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
@@ -62,16 +61,10 @@ class DiagonalLearner(SimilarityLearner):
         X = self._check_rows(X)
         return _scale_columns(X, np.sqrt(self.w_).astype(X.dtype, copy=False))
 
-    def _why_no_transform(self) -> str | None:
-        if hasattr(self, "w_"):  # whatever the parameters have been set to since
-            return self._why_no("transform", bool((self.w_ >= 0).all()))
-        return self._why_no_fit_transform()
-
-    def _why_no_fit_transform(self) -> str | None:
-        return self._why_no("fit_transform", self._never_negative())
-
-    def _why_no(self, method: str, allowed: bool) -> str | None:
-        if allowed:
+    def _why_no(self, method: str) -> str | None:
+        # of a fitted model, whatever the parameters have been set to since
+        is_learned = method != "fit_transform" and hasattr(self, "w_")
+        if (self.w_ >= 0).all() if is_learned else self._never_negative():
             return None
         return (
             f"{type(self).__name__} has no {method} unless its weights are known not to be negative: "
@@ -220,7 +213,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner[Work], ProductsLearner):
         self.w_ = np.full(self.n_features_in_, self.untouched)
         self.w_[self.state_["feature"]] = self._weights(self.state_)
 
-    def _finish(self, traced: bool = False) -> None:
+    def _finish(self, work: Work | None = None) -> None:
         if not np.isfinite(self.w_).all():
             raise ValueError("w overflowed during learning: scale the rows of X, for instance to length 1")
         if self.projection == "psd":  # the nearest diagonal matrix that is positive semidefinite
@@ -232,10 +225,3 @@ def _scale_columns(rows: Matrix, weights: Array) -> Matrix:
     if not is_sparse(rows):
         return rows * weights
     return sp.csr_array((rows.data * weights[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
-
-
-@njit(cache=True, nogil=True)
-def add_product(target: Doubles, places: NDArray[np.uint32], values: Doubles, factor: float) -> None:
-    """Add a multiple of one product, in place."""
-    for k in range(places.shape[0]):
-        target[places[k]] += factor * values[k]

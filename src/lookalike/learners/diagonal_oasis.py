@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from lookalike.core.arrays import Doubles, Ints, Words
+from lookalike.core.arrays import Doubles, Ints
 from lookalike.core.kernels import njit
-from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
-from lookalike.learners.kernels import row_of, sparse_dot
+from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner
+from lookalike.learners.kernels import Vector, add_sparse, longest_row, row_of, sparse_dot
 from lookalike.learners.triplet_products import Products
 
 
@@ -64,52 +64,44 @@ class DiagonalOASIS(OnlineDiagonalLearner):
     def _steps(
         self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
-        scratch = np.empty(2 * int(np.diff(products.indptr).max(initial=0)))
-        return passive_aggressive_steps(state["weight"], products, triplets, float(self.aggressiveness), scratch)
+        return passive_aggressive_steps(state["weight"], products, triplets, float(self.aggressiveness))
 
 
 @njit(cache=True, nogil=True)
 def passive_aggressive_steps(
-    weights: Doubles, products: Products, triplets: Ints, aggressiveness: float, scratch: Doubles
+    weights: Doubles, products: Products, triplets: Ints, aggressiveness: float
 ) -> tuple[int, int]:
     """Take one step of diagonal OASIS per triplet of products, in place; return steps with a loss, and updates."""
-    losses = 0
-    updates = 0
-    difference = np.zeros_like(weights)
+    losses = updates = 0
+    difference, room = np.zeros_like(weights), np.empty((2, longest_row(products)))
     for t in range(triplets.shape[0]):
-        plus_places, plus_values = row_of(products, triplets[t, 0])
-        minus_places, minus_values = row_of(products, triplets[t, 1])
-        loss = 1.0 - (sparse_dot(weights, plus_places, plus_values) - sparse_dot(weights, minus_places, minus_values))
+        plus, minus = row_of(products, triplets[t, 0]), row_of(products, triplets[t, 1])
+        loss = 1.0 - (sparse_dot(weights, plus) - sparse_dot(weights, minus))
         if loss <= 0.0:
             continue
         losses += 1
-        n_plus = plus_places.shape[0]
-        only_plus, only_minus = scratch[:n_plus], scratch[n_plus : n_plus + minus_places.shape[0]]
-        add_product(difference, plus_places, plus_values, 1.0)
-        add_product(difference, minus_places, minus_values, -1.0)
+        add_sparse(difference, 1.0, plus)
+        add_sparse(difference, -1.0, minus)
         # what both share is taken up with x+, and is 0 when it comes to x-
-        squared_norm = _take_up(difference, plus_places, only_plus) + _take_up(difference, minus_places, only_minus)
+        only_plus = Vector(plus.places, room[0, : plus.places.shape[0]])
+        only_minus = Vector(minus.places, room[1, : minus.places.shape[0]])
+        squared_norm = _take_up(difference, only_plus) + _take_up(difference, only_minus)
         if squared_norm == 0.0:
             continue
         updates += 1
         step = min(aggressiveness, loss / squared_norm)
-        add_product(weights, plus_places, only_plus, step)
-        add_product(weights, minus_places, only_minus, step)
+        add_sparse(weights, step, only_plus)
+        add_sparse(weights, step, only_minus)
     return losses, updates
 
 
 @njit(cache=True, nogil=True)
-def _take_up(difference: Doubles, places: Words, values: Doubles) -> float:
-    """Take the values of a vector off its dense form, leaving zeros; return the sum of their squares."""
+def _take_up(difference: Doubles, vector: Vector) -> float:
+    """Move what a dense vector has at the places of another there, leaving zeros; return the sum of the squares."""
     total = 0.0
-    for k in range(places.shape[0]):
-        value = difference[places[k]]
-        values[k] = value
+    for k in range(vector.places.shape[0]):
+        value = difference[vector.places[k]]
+        vector.values[k] = value
         total += value * value
-        difference[places[k]] = 0.0
+        difference[vector.places[k]] = 0.0
     return total
-
-
-def warm_up() -> None:
-    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
-    DiagonalOASIS().fit_triplets([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [[0, 1, 2]])

@@ -18,7 +18,7 @@ from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import SimilarityLearner, psd_factor
 from lookalike.learners.centring import FAR, NEAR, centre_of, is_sparse, less, squared_distances
-from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, canonical_csr, permuted, refuse_infinity
+from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, canonical_csr, refuse_infinity
 from lookalike.learners.projections import nearest_psd
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 
@@ -184,27 +184,17 @@ class _Scores(NamedTuple):
 
 
 class Form:
-    """A learned matrix W, perhaps in another order of features; the user's is made when somebody asks for it."""
+    """A learned matrix W, in the user's order of features."""
 
-    has_overflowed: bool
     goes_through_rows: bool
     """Whether `project` does without W."""
-    rows: Matrix
-    dual_coef: sp.csr_array
 
-    def __init__(self, W: Array, place: Longs | None = None, has_overflowed: bool = False) -> None:
-        self._W, self._place, self.dtype, self.has_overflowed = W, place, W.dtype, has_overflowed
-        self.goes_through_rows = False
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Leave out what can be made again."""
-        return Form, (self.matrix,)
+    def __init__(self, W: Array) -> None:
+        self._W, self.dtype, self.goes_through_rows = W, W.dtype, False
 
     @property
     def matrix(self) -> Array:
-        """Return W in the user's order of features, in an array of its own."""
-        if self._place is not None:
-            self._W, self._place = permuted(self._W, self._place), None
+        """Return W."""
         return self._W
 
     @cached_property
@@ -225,10 +215,6 @@ class Form:
         W = self.matrix.astype(np.float64, copy=False)
         return float(np.trace(W)), float(np.vdot(W, W)), float(np.sum(W * W.T))
 
-    def settled(self) -> Form:
-        """Return the same without what it was learned on."""
-        return self
-
     def blended(self, share: float) -> Form:
         """Return (1 - share) I + share W."""
         W = self.matrix
@@ -246,6 +232,8 @@ class Form:
 class DualForm(Form):
     """W = I + X'AX: `rows` X and `dual_coef` A of them. W is formed when somebody asks for it."""
 
+    rows: Matrix
+    dual_coef: sp.csr_array
     gram: Gram | None = None
     """While it learns: all rows, of which those numbered `used` have a coefficient."""
     used: Longs
@@ -264,7 +252,7 @@ class DualForm(Form):
         return cls(sp.csr_array((0, d), dtype=dtype), sp.csr_array((0, 0), dtype=np.float64))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Leave out what can be made again."""
+        """Leave out what can be made again, and what it was learned on."""
         return DualForm, (self.rows, self.dual_coef)
 
     @cached_property
@@ -316,10 +304,6 @@ class DualForm(Form):
         trace = float(np.trace(AG))
         return d + trace, d + 2 * trace + float(np.vdot(AG, GA)), d + 2 * trace + float(np.sum(AG * AG.T))
 
-    def settled(self) -> DualForm:
-        """Return the same without what it was learned on."""
-        return DualForm(self.rows, self.dual_coef)
-
     def blended(self, share: float) -> DualForm:
         """Return (1 - share) I + share W, which is I + X'(share A)X."""
         return DualForm(self.rows, share * self.dual_coef)
@@ -368,14 +352,12 @@ def nearest_psd_dual_coef(dual_coef: sp.csr_array, C: Doubles) -> Doubles:
 class LearningForm(DualForm):
     """The same while it is learned: it is read from the steps when somebody asks for it, as it was at this moment."""
 
-    def __init__(self, steps: Any, is_symmetric: bool = False) -> None:
-        self._steps, self._is_symmetric, self._moment = steps, is_symmetric, steps.moment
+    def __init__(self, steps: Any, moment: Any, is_symmetric: bool = False) -> None:
+        self._steps, self._is_symmetric, self._moment = steps, is_symmetric, moment
         self.gram, self.dtype = steps.gram, steps.gram.rows.dtype
 
     def __getattr__(self, name: str) -> object:
         """Read from the steps what is not there yet."""
-        if name == "has_overflowed":
-            return self._steps.has_overflowed()
         if name not in ("rows", "dual_coef", "used", "goes_through_rows"):
             raise AttributeError(name)
         A = self._steps.dual_coef(self._moment)
@@ -394,7 +376,7 @@ class LearningForm(DualForm):
 
     def symmetric(self) -> DualForm:
         """Return (W + W') / 2."""
-        return LearningForm(self._steps, True) if self._steps.moment == self._moment else super().symmetric()
+        return LearningForm(self._steps, self._moment, True)
 
 
 class DualSteps:
@@ -430,7 +412,7 @@ class DualSteps:
 
     def form(self) -> LearningForm:
         """Return what was learned so far."""
-        return LearningForm(self)
+        return LearningForm(self, self.moment)
 
     @property
     def moment(self) -> Moment:

@@ -35,14 +35,21 @@ class Rows(NamedTuple):
     squared_norms: Doubles
 
 
+class Vector(NamedTuple):
+    """A sparse vector: ascending places, and the values there."""
+
+    places: Words
+    values: Array
+
+
 class OrderedRows:
     """The `rows` of X with their features by falling document frequency; it brings a W into that order."""
 
     def __init__(self, X: Matrix, dtype: np.dtype) -> None:
         X = canonical_csr(X, dtype)
         self._order = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")
-        self.place = np.argsort(self._order)
-        X = sp.csr_array((X.data, self.place[X.indices], X.indptr), shape=X.shape)
+        self._place = np.argsort(self._order)
+        X = sp.csr_array((X.data, self._place[X.indices], X.indptr), shape=X.shape)
         X.sort_indices()
         with np.errstate(over="ignore"):
             blocks = (
@@ -54,6 +61,10 @@ class OrderedRows:
     def ordered(self, W: Array) -> Array:
         """Return W with its features by document frequency, C-contiguous."""
         return permuted(W, self._order)
+
+    def restored(self, W: Array) -> Array:
+        """Return a copy of W with its features in the user's order."""
+        return permuted(W, self._place)
 
 
 def canonical_csr(X: Matrix, dtype: np.dtype) -> Matrix:
@@ -89,61 +100,53 @@ def permuted(W: Array, order: Longs) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def add_scaled(
-    a_factor: float,
-    a_index: Array,
-    a_value: Array,
-    b_factor: float,
-    b_index: Array,
-    b_value: Array,
-    index: Array,
-    value: Array,
-) -> int:
-    """Write the sparse vector a_factor a + b_factor b; return its length. Entries that cancel exactly are dropped."""
-    a_scale, b_scale = value.dtype.type(a_factor), value.dtype.type(b_factor)
-    n = a = b = 0
-    while a < a_index.shape[0] and b < b_index.shape[0]:
-        if a_index[a] < b_index[b]:
-            index[n], value[n] = a_index[a], a_scale * a_value[a]
-            a += 1
-            n += 1
-        elif a_index[a] > b_index[b]:
-            index[n], value[n] = b_index[b], b_scale * b_value[b]
-            b += 1
-            n += 1
-        else:
-            total = a_scale * a_value[a] + b_scale * b_value[b]
-            if total != 0:
-                index[n], value[n] = a_index[a], total
-                n += 1
-            a += 1
-            b += 1
-    for k in range(a, a_index.shape[0]):
-        index[n], value[n] = a_index[k], a_scale * a_value[k]
-        n += 1
-    for k in range(b, b_index.shape[0]):
-        index[n], value[n] = b_index[k], b_scale * b_value[k]
-        n += 1
-    return n
-
-
-@njit(cache=True, nogil=True)
-def row_of(rows: Rows | Products, number: int) -> tuple[Words, Array]:
-    """Return the features and the values of one of `Rows`, or of products of rows."""
+def row_of(rows: Rows | Products, number: int) -> Vector:
+    """Return one of `Rows`, or of products of rows."""
     start, stop = rows.indptr[number], rows.indptr[number + 1]
-    return rows.indices[start:stop], rows.data[start:stop]
+    return Vector(rows.indices[start:stop], rows.data[start:stop])
 
 
 @njit(cache=True, nogil=True)
-def subtract_rows(rows: Rows, left: int, right: int, index: Array, value: Array) -> int:
-    """Write the sparse difference of two rows, such as p+ - p-; return its length."""
-    left_index, left_value = row_of(rows, left)
-    right_index, right_value = row_of(rows, right)
-    return add_scaled(1.0, left_index, left_value, -1.0, right_index, right_value, index, value)
+def room_for(size: int, W: Array) -> Vector:
+    """Return room for a vector of the precision of W."""
+    return Vector(np.empty(size, dtype=np.uint32), np.empty(size, dtype=W.dtype))
 
 
 @njit(cache=True, nogil=True)
-def longest_row(rows: Rows) -> int:
+def from_place(vector: Vector, start: int, stop: int) -> Vector:
+    """Return some of the entries of a vector."""
+    return Vector(vector.places[start:stop], vector.values[start:stop])
+
+
+@njit(cache=True, nogil=True)
+def add_scaled(a_factor: float, a: Vector, b_factor: float, b: Vector, room: Vector) -> Vector:
+    """Return a_factor a + b_factor b, in some room. Entries that cancel exactly are dropped."""
+    a_scale, b_scale = room.values.dtype.type(a_factor), room.values.dtype.type(b_factor)
+    n = i = j = 0
+    while i < a.places.shape[0] or j < b.places.shape[0]:
+        if j == b.places.shape[0] or (i < a.places.shape[0] and a.places[i] < b.places[j]):
+            room.places[n], room.values[n] = a.places[i], a_scale * a.values[i]
+            i += 1
+        elif i == a.places.shape[0] or a.places[i] > b.places[j]:
+            room.places[n], room.values[n] = b.places[j], b_scale * b.values[j]
+            j += 1
+        else:
+            room.places[n], room.values[n] = a.places[i], a_scale * a.values[i] + b_scale * b.values[j]
+            n -= room.values[n] == 0
+            i += 1
+            j += 1
+        n += 1
+    return from_place(room, 0, n)
+
+
+@njit(cache=True, nogil=True)
+def subtract_rows(rows: Rows, left: int, right: int, room: Vector) -> Vector:
+    """Return the difference of two rows, such as p+ - p-, in some room."""
+    return add_scaled(1.0, row_of(rows, left), -1.0, row_of(rows, right), room)
+
+
+@njit(cache=True, nogil=True)
+def longest_row(rows: Rows | Products) -> int:
     """Return the number of entries of the longest row."""
     longest = 0
     for i in range(rows.indptr.shape[0] - 1):
@@ -158,15 +161,15 @@ def empty_head(W: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def fill_head(index: Words, value: Array, head: Array) -> int:
-    """Write the leading entries of a sparse vector into a dense head; return where the tail begins."""
+def fill_head(vector: Vector, head: Array) -> Vector:
+    """Write the leading entries of a sparse vector into a dense head; return its tail."""
     for k in range(head.shape[0]):
         head[k] = 0
     n = 0
-    while n < index.shape[0] and index[n] < head.shape[0]:
-        head[index[n]] = value[n]
+    while n < vector.places.shape[0] and vector.places[n] < head.shape[0]:
+        head[vector.places[n]] = vector.values[n]
         n += 1
-    return n
+    return from_place(vector, n, vector.places.shape[0])
 
 
 # fastmath lets the compiler sum in vector lanes: another order than one by one, the same on every run of a machine.
@@ -179,38 +182,36 @@ def _dot_head(row: Array, head: Array) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def sparse_dot(row: Array, index: Words, value: Array) -> float:
+def sparse_dot(row: Array, vector: Vector) -> float:
     """Return the inner product of a dense and a sparse vector."""
-    total: float = value.dtype.type(0)
-    for k in range(index.shape[0]):
-        total += row[index[k]] * value[k]
+    total: float = vector.values.dtype.type(0)
+    for k in range(vector.places.shape[0]):
+        total += row[vector.places[k]] * vector.values[k]
     return total
 
 
 @njit(cache=True, nogil=True)
-def bilinear(
-    W: Array,
-    index: Words,
-    value: Array,
-    head: Array,
-    tail_index: Words,
-    tail_value: Array,
-) -> float:
-    """Return left (index, value) times W times right (head, tail), a sum over rows of W in double precision."""
+def bilinear(W: Array, left: Vector, head: Array, tail: Vector) -> float:
+    """Return left W right', the right vector as head and tail: a sum over rows of W in double precision."""
     total = 0.0
-    for k in range(index.shape[0]):
-        row = W[index[k]]
-        total += float(value[k]) * (float(_dot_head(row, head)) + float(sparse_dot(row, tail_index, tail_value)))
+    for k in range(left.places.shape[0]):
+        row = W[left.places[k]]
+        total += float(left.values[k]) * (float(_dot_head(row, head)) + float(sparse_dot(row, tail)))
     return total
 
 
 @njit(cache=True, nogil=True)
-def add_to_row(row: Array, weight: float, head: Array, tail_index: Words, tail_value: Array) -> None:
-    """Add `weight` times a vector (head, tail) to a row of W."""
-    for k in range(head.shape[0]):
-        row[k] += weight * head[k]
-    for k in range(tail_index.shape[0]):
-        row[tail_index[k]] += weight * tail_value[k]
+def add_dense(row: Array, weight: float, vector: Array) -> None:
+    """Add `weight` times a dense vector to the beginning of a row of W."""
+    for k in range(vector.shape[0]):
+        row[k] += weight * vector[k]
+
+
+@njit(cache=True, nogil=True)
+def add_sparse(row: Array, weight: float, vector: Vector) -> None:
+    """Add `weight` times a sparse vector to a row of W."""
+    for k in range(vector.places.shape[0]):
+        row[vector.places[k]] += weight * vector.values[k]
 
 
 @njit(cache=True, nogil=True)
@@ -232,39 +233,35 @@ def take_steps(W: Array, rows: Rows, triplets: Ints, aggressiveness: float, kind
     # s'Wv = b'Wb - a'Wa and (s v' + v s') / 2 = bb' - aa' is minus the paper's V, of which the squared norm is
     # (||s||^2 ||v||^2 + (s'v)^2) / 2. W_ij and W_ji get one and the same rounded sum, in one addition each.
     longest, dtype = longest_row(rows), W.dtype
-    v_index, v_value, v_head = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest, dtype), empty_head(W)
-    s_index, s_value, s_head = np.empty(3 * longest, dtype=np.uint32), np.empty(3 * longest, dtype), empty_head(W)
-    sum_index, sum_value = np.empty_like(v_index), np.empty_like(v_value)
-    u_index, u_s, u_v = np.empty_like(s_index), np.empty_like(s_value), np.empty_like(s_value)
+    v_room, v_head, s_room, s_head = room_for(2 * longest, W), empty_head(W), room_for(3 * longest, W), empty_head(W)
+    sum_room, union, u_v = room_for(2 * longest, W), room_for(3 * longest, W), np.empty(3 * longest, dtype)
     losses = updates = 0
     for t in range(triplets.shape[0]):
         query, positive, negative = triplets[t, 0], triplets[t, 1], triplets[t, 2]
-        left_index, left_value = row_of(rows, query)
-        n_s = left_index.shape[0]
-        n_v = subtract_rows(rows, positive, negative, v_index, v_value)
+        s, v = row_of(rows, query), subtract_rows(rows, positive, negative, v_room)
         if kind == DISSIM:
-            plus_index, plus_value = row_of(rows, positive)
-            minus_index, minus_value = row_of(rows, negative)
-            n = add_scaled(1.0, plus_index, plus_value, 1.0, minus_index, minus_value, sum_index, sum_value)
-            n_s = add_scaled(2.0, left_index, left_value, -1.0, sum_index[:n], sum_value[:n], s_index, s_value)
-            left_index, left_value = s_index[:n_s], s_value[:n_s]
-        v_start = fill_head(v_index[:n_v], v_value[:n_v], v_head)
-        v_tail, v_tail_value = v_index[v_start:n_v], v_value[v_start:n_v]
+            both = add_scaled(1.0, row_of(rows, positive), 1.0, row_of(rows, negative), sum_room)
+            s = add_scaled(2.0, s, -1.0, both, s_room)
+        v_tail = fill_head(v, v_head)
 
-        if kind == PLAIN or n_s <= n_v:
-            score = bilinear(W, left_index, left_value, v_head, v_tail, v_tail_value)
+        n_s = s.places.shape[0]
+        if kind == PLAIN or n_s <= v.places.shape[0]:
+            score = bilinear(W, s, v_head, v_tail)
         else:  # a symmetric W is read at the rows of the shorter vector
-            s_start = fill_head(left_index, left_value, s_head)
-            score = bilinear(W, v_index[:n_v], v_value[:n_v], s_head, left_index[s_start:], left_value[s_start:])
+            score = bilinear(W, v, s_head, fill_head(s, s_head))
         loss = 1.0 - score
         if loss <= 0.0:
             continue
         losses += 1
 
-        norm = squared_norm(v_value[:n_v])
+        norm, n = squared_norm(v.values), 0
+        if kind != PLAIN:
+            n = _union(s, v, union, u_v)
         if kind == DISSIM:
-            product = _sparse_product(left_index, left_value, v_index[:n_v], v_value[:n_v])
-            norm = 0.5 * (squared_norm(left_value) * norm + product * product)
+            product = 0.0
+            for k in range(n):
+                product += float(union.values[k]) * float(u_v[k])
+            norm = 0.5 * (squared_norm(s.values) * norm + product * product)
         else:
             norm *= rows.squared_norms[query]
         if norm == 0.0:
@@ -273,56 +270,45 @@ def take_steps(W: Array, rows: Rows, triplets: Ints, aggressiveness: float, kind
         tau = min(aggressiveness, loss / norm)
         if kind == PLAIN:
             for k in range(n_s):
-                add_to_row(W[left_index[k]], dtype.type(tau * float(left_value[k])), v_head, v_tail, v_tail_value)
+                weight, row = dtype.type(tau * float(s.values[k])), W[s.places[k]]
+                add_dense(row, weight, v_head)
+                add_sparse(row, weight, v_tail)
             continue
-        half = 0.5 * tau
+        half, u_s = 0.5 * tau, union.values
         for k in range(n_s):
-            s_index[k], s_value[k] = left_index[k], dtype.type(half * float(left_value[k]))
-        s_start = fill_head(s_index[:n_s], s_value[:n_s], s_head)
-        s_tail, s_tail_value = s_index[s_start:n_s], s_value[s_start:n_s]
-        n = _union(s_index[:n_s], s_value[:n_s], v_index[:n_v], v_value[:n_v], u_index, u_s, u_v)
-        u_start = np.searchsorted(u_index[:n], v_head.shape[0])
+            s_room.places[k], s_room.values[k] = s.places[k], dtype.type(half * float(s.values[k]))
         for k in range(n):
-            row = W[u_index[k]]
+            u_s[k] = dtype.type(half * float(u_s[k]))
+        s_tail = fill_head(from_place(s_room, 0, n_s), s_head)
+        u_start = np.searchsorted(union.places[:n], v_head.shape[0])
+        for k in range(n):
+            row = W[union.places[k]]
             if u_v[k] == 0:
-                add_to_row(row, u_s[k], v_head, v_tail, v_tail_value)
+                add_dense(row, u_s[k], v_head)
+                add_sparse(row, u_s[k], v_tail)
             elif u_s[k] == 0:
-                add_to_row(row, u_v[k], s_head, s_tail, s_tail_value)
+                add_dense(row, u_v[k], s_head)
+                add_sparse(row, u_v[k], s_tail)
             else:
                 for j in range(s_head.shape[0]):
                     row[j] += u_s[k] * v_head[j] + u_v[k] * s_head[j]
                 for j in range(u_start, n):
-                    row[u_index[j]] += u_s[k] * u_v[j] + u_v[k] * u_s[j]
+                    row[union.places[j]] += u_s[k] * u_v[j] + u_v[k] * u_s[j]
     return losses, updates
 
 
 @njit(cache=True, nogil=True)
-def _sparse_product(a_index: Words, a_value: Array, b_index: Words, b_value: Array) -> float:
-    """Return the inner product of two sparse vectors, in double precision."""
-    total = 0.0
-    b = 0
-    for a in range(a_index.shape[0]):
-        while b < b_index.shape[0] and b_index[b] < a_index[a]:
-            b += 1
-        if b < b_index.shape[0] and b_index[b] == a_index[a]:
-            total += float(a_value[a]) * float(b_value[b])
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _union(
-    a_index: Words, a_value: Array, b_index: Words, b_value: Array, index: Words, a_there: Array, b_there: Array
-) -> int:
+def _union(a: Vector, b: Vector, union: Vector, b_there: Array) -> int:
     """Write the union of two supports with both vectors' values there, zeros among them; return its length."""
-    n = a = b = 0
-    while a < a_index.shape[0] or b < b_index.shape[0]:
-        only_a = b == b_index.shape[0] or (a < a_index.shape[0] and a_index[a] < b_index[b])
-        only_b = not only_a and (a == a_index.shape[0] or a_index[a] > b_index[b])
-        index[n] = b_index[b] if only_b else a_index[a]
-        a_there[n] = 0 if only_b else a_value[a]
-        b_there[n] = 0 if only_a else b_value[b]
-        a += not only_b
-        b += not only_a
+    n = i = j = 0
+    while i < a.places.shape[0] or j < b.places.shape[0]:
+        only_a = j == b.places.shape[0] or (i < a.places.shape[0] and a.places[i] < b.places[j])
+        only_b = not only_a and (i == a.places.shape[0] or a.places[i] > b.places[j])
+        union.places[n] = b.places[j] if only_b else a.places[i]
+        union.values[n] = 0 if only_b else a.values[i]
+        b_there[n] = 0 if only_a else b.values[j]
+        i += not only_b
+        j += not only_a
         n += 1
     return n
 
@@ -333,33 +319,30 @@ def group_steps(W: Array, rows: Rows, triplets: Ints, aggressiveness: float) -> 
     # W'p is all that the losses of a group need. It is made once, in one pass over the rows of W that p has; a step
     # tau p v' adds tau ||p||^2 v to it, and the group's steps go into W together, in a second pass. So memory is read
     # row after row instead of here and there, and as often for fifty triplets as for one.
-    v_index = np.empty(2 * longest_row(rows), dtype=np.uint32)
-    v_value = np.empty(v_index.shape[0], dtype=W.dtype)
-    product, change = np.empty(W.shape[0], dtype=W.dtype), np.empty(W.shape[0], dtype=W.dtype)
-    no_head, no_index, no_value = product[:0], v_index[:0], v_value[:0]
+    room, dtype = room_for(2 * longest_row(rows), W), W.dtype
+    product, change = np.empty(W.shape[0], dtype), np.empty(W.shape[0], dtype)
     losses = updates = t = 0
     while t < triplets.shape[0]:
         query = triplets[t, 0]
-        p_index, p_value = row_of(rows, query)
+        p = row_of(rows, query)
         product[:] = 0
         change[:] = 0
-        for k in range(p_index.shape[0]):
-            add_to_row(product, p_value[k], W[p_index[k]], no_index, no_value)
+        for k in range(p.places.shape[0]):
+            add_dense(product, p.values[k], W[p.places[k]])
         while t < triplets.shape[0] and triplets[t, 0] == query:
-            n = subtract_rows(rows, triplets[t, 1], triplets[t, 2], v_index, v_value)
+            v = subtract_rows(rows, triplets[t, 1], triplets[t, 2], room)
             t += 1
-            loss = 1.0 - float(sparse_dot(product, v_index[:n], v_value[:n]))
+            loss = 1.0 - float(sparse_dot(product, v))
             if loss <= 0.0:
                 continue
             losses += 1
-            norm = squared_norm(v_value[:n]) * rows.squared_norms[query]
+            norm = squared_norm(v.values) * rows.squared_norms[query]
             if norm == 0.0:
                 continue
             updates += 1
             tau = min(aggressiveness, loss / norm)
-            growth = W.dtype.type(tau * rows.squared_norms[query])
-            add_to_row(product, growth, no_head, v_index[:n], v_value[:n])
-            add_to_row(change, W.dtype.type(tau), no_head, v_index[:n], v_value[:n])
-        for k in range(p_index.shape[0]):
-            add_to_row(W[p_index[k]], p_value[k], change, no_index, no_value)
+            add_sparse(product, dtype.type(tau * rows.squared_norms[query]), v)
+            add_sparse(change, dtype.type(tau), v)
+        for k in range(p.places.shape[0]):
+            add_dense(W[p.places[k]], p.values[k], change)
     return losses, updates

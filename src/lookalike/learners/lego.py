@@ -20,7 +20,7 @@ from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
 from lookalike.learners.base import is_number
 from lookalike.learners.centring import FAR, centre_of, is_sparse, less, squared_distances
-from lookalike.learners.kernels import Rows, add_to_row, longest_row, sparse_dot, subtract_rows
+from lookalike.learners.kernels import Rows, add_dense, longest_row, room_for, sparse_dot, subtract_rows
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
@@ -299,22 +299,18 @@ def lego_steps(
 ) -> tuple[int, int, int]:
     """Take one step a pair until all are taken or `recent` is full; return steps, pairs off target, and updates."""
     # in force is A, which is only read, less the sum of factors[k] outer(recent[k], recent[k]) over k < n_recent
-    longest, products = longest_row(rows), np.empty(recent.shape[0])
-    z_index, z_value = np.empty(2 * longest, dtype=np.uint32), np.empty(2 * longest)
-    no_tail, no_tail_value = z_index[:0], z_value[:0]
-    losses = 0
-    updates = 0
+    room, products = room_for(2 * longest_row(rows), A), np.empty(recent.shape[0])
+    losses = updates = 0
     for p in range(pairs.shape[0]):
         if n_recent == recent.shape[0]:
             return p, losses, updates
         i, j, same = pairs[p, 0], pairs[p, 1], pairs[p, 2]
-        n = subtract_rows(rows, i, j, z_index, z_value)
-        index, value = z_index[:n], z_value[:n]
+        z = subtract_rows(rows, i, j, room)
         distance = 0.0
-        for k in range(n):
-            distance += value[k] * sparse_dot(A[index[k]], index, value)
+        for k in range(z.places.shape[0]):
+            distance += z.values[k] * sparse_dot(A[z.places[k]], z)
         for k in range(n_recent):
-            products[k] = factors[k] * sparse_dot(recent[k], index, value)
+            products[k] = factors[k] * sparse_dot(recent[k], z)
             distance -= products[k] * products[k] / factors[k]
         target = targets[same]
         # the distance of a row to itself may come out a rounding below 0
@@ -329,12 +325,11 @@ def lego_steps(
             continue
         updates += 1
         direction = recent[n_recent]
-        for k in range(direction.shape[0]):
-            direction[k] = 0.0
-        for k in range(n):
-            add_to_row(direction, value[k], A[index[k]], no_tail, no_tail_value)
+        direction[:] = 0.0
+        for k in range(z.places.shape[0]):
+            add_dense(direction, z.values[k], A[z.places[k]])
         for k in range(n_recent):
-            add_to_row(direction, -products[k], recent[k], no_tail, no_tail_value)
+            add_dense(direction, -products[k], recent[k])
         # yb / yh = 1 / (1 + weight yh): the rank-one form of adding weight zz' to the inverse
         factors[n_recent] = weight * after / distance
         n_recent += 1
@@ -358,8 +353,3 @@ def logdet_step(distance: float, target: float, regularization: float) -> tuple[
     if abs(after - target) > abs(distance - after):
         return after, regularization * (after - target)
     return after, (distance - after) / distance / after
-
-
-def warm_up() -> None:
-    """Compile the kernel (or load it from numba's cache), so that timed runs do not."""
-    LEGO(n_steps=1, random_state=0).fit([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [0, 0, 1])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.core.arrays import Array, Doubles, Longs
 from lookalike.core.kernels import njit
@@ -122,6 +121,7 @@ class LMNN(BatchLearner):
     """
 
     n_curve_points = 60
+    compiled_for: ClassVar = {"solver": SOLVERS}
 
     omega: float = 0.5
     n_neighbors: int = 3
@@ -463,13 +463,3 @@ def _difference_product(a: Doubles, b: Doubles, mapped_a: Doubles, mapped_b: Dou
     for c in range(a.shape[0]):
         total += (a[c] - b[c]) * (mapped_a[c] - mapped_b[c])
     return total
-
-
-def warm_up() -> None:
-    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
-    X, y = np.array([[0.0, 0.0], [0.0, 3.0], [1.0, 0.0], [1.0, 3.0]]), [0, 0, 1, 1]
-    for solver in SOLVERS:
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            LMNN(n_neighbors=1, solver=solver, max_iter=100, tol=1e-9).fit(X, y)
-    rows, pair = np.ascontiguousarray(X), np.array([0], dtype=np.int64)
-    pair_distances(rows, rows, pair, pair + 1, np.empty(1))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from itertools import product
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
-from lookalike.learners.base import largest_value
 from lookalike.learners.centring import is_sparse
 from lookalike.learners.dual import (
     LARGEST_BYTES,
@@ -41,6 +39,9 @@ class Steps(Protocol):
     def form(self) -> Form:
         """Return what was learned so far."""
 
+    def has_overflowed(self) -> bool:
+        """Tell whether a number is too large for the dtype."""
+
 
 @dataclass(eq=False, repr=False)
 class PassiveAggressive(OnlineTripletLearner["Steps"]):
@@ -60,14 +61,11 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
     metric_name: ClassVar[str] = "inner_product"
     projections: ClassVar[tuple[str | None, ...]] = (None, "psd")
     """Values that ``projection`` may have."""
+    compiled_for: ClassVar = {"dtype": ("float32", "float64"), "solver": ("gram", "rows")}
 
-    def _why_no_transform(self) -> str | None:  # of a fitted model, whatever the parameters have been set to since
-        return self._why_not_with(getattr(self, "projection_", self.projection))
-
-    def _why_no_fit_transform(self) -> str | None:
-        return self._why_not_with(self.projection)
-
-    def _why_not_with(self, projection: str | None) -> str | None:
+    def _why_no(self, method: str) -> str | None:
+        # of a fitted model, whatever the parameters have been set to since
+        projection = self.projection if method == "fit_transform" else getattr(self, "projection_", self.projection)
         if projection == "psd":
             return None
         name = self.matrix_name.rstrip("_")
@@ -128,9 +126,8 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         super()._refuse_large_matrix()
         rows = OrderedRows(X, self._form.dtype)
         if starts_from_identity:  # which is the same in every order of features
-            starts = [np.eye(X.shape[1], dtype=self.dtype) for _ in range(n_rankers)]
-            return [RowSteps(rows, W, self.kind, C, n_steps * C) for W in starts]
-        return [RowSteps(rows, rows.ordered(self._form.matrix), self.kind, C, np.inf)]
+            return [RowSteps(rows, np.eye(X.shape[1], dtype=self.dtype), self.kind, C) for _ in range(n_rankers)]
+        return [RowSteps(rows, rows.ordered(self._form.matrix), self.kind, C)]
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
@@ -159,23 +156,23 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         try:
             return super()._train(work, draw, n_steps, traced)
         finally:
-            self._form = self._form.settled()
+            self._form = copy.copy(self._form)  # without what it was learned on
 
     def _show(self, work: Steps) -> None:
         self._form = work.form()
 
-    def _finish(self, traced: bool = False) -> None:
-        if not traced:
-            self._refuse_overflow(self._form.has_overflowed)
+    def _finish(self, work: Steps | None = None) -> None:
+        if work is not None:
+            self._refuse_overflow(work)
         self.projection_ = self.projection
         if self.projection == "symmetric":
             self._form = self._form.symmetric()
         elif self.projection == "psd":
             self._form = self._form.nearest_psd()
-            self.n_projections_ += not traced
+            self.n_projections_ += work is not None
 
-    def _refuse_overflow(self, overflowed: bool) -> None:
-        if overflowed:
+    def _refuse_overflow(self, work: Steps) -> None:
+        if work.has_overflowed():
             name = self.matrix_name.rstrip("_")
             raise ValueError(f"{name} overflowed during learning: scale the rows of X, for instance to length 1")
 
@@ -249,15 +246,11 @@ learned_matrix = property(PassiveAggressive._matrix, PassiveAggressive._set_matr
 class RowSteps:
     """The steps of one learner on W, with its features in the order of some rows."""
 
-    def __init__(self, rows: OrderedRows, W: Array, kind: int, aggressiveness: float, longest_way: float) -> None:
+    def __init__(self, rows: OrderedRows, W: Array, kind: int, aggressiveness: float) -> None:
         self.rows, self.W, self._kind, self._aggressiveness = rows, W, kind, aggressiveness
-        self._longest_way = longest_way
-        self._formed: Form | None = None
 
     def take(self, triplets: Ints) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        if self._formed is not None:  # it takes an array of its own before steps change this one
-            _ = self._formed.matrix
         return take_steps(self.W, self.rows.rows, triplets, self._aggressiveness, self._kind)
 
     def project(self) -> None:
@@ -266,15 +259,11 @@ class RowSteps:
 
     def form(self) -> Form:
         """Return what was learned so far."""
-        self._formed = Form(self.W, self.rows.place, self.has_overflowed())
-        return self._formed
+        return Form(self.rows.restored(self.W))
 
     def has_overflowed(self) -> bool:
-        """Tell whether a number is too large for the dtype; a bound mostly spares a look at all of W."""
-        largest = max(1.0, largest_value(self.rows.rows.data))
-        size = 4 * len(self.W) * (largest * largest)  # of products of rows or of their differences
-        is_bounded = (1 + self._longest_way * size) * size < float(np.finfo(self.W.dtype).max) and size * size < 1e300
-        return not is_bounded and not is_finite(self.W)
+        """Tell whether a number is too large for the dtype."""
+        return not is_finite(self.W)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -394,16 +383,7 @@ class OASIS(PassiveAggressive):
         counts = super()._take(work, examples)
         interval = self.projection_interval
         if isinstance(work, DualSteps | RowSteps) and interval and (self.n_steps_ + len(examples)) % interval == 0:
-            self._refuse_overflow(work.has_overflowed())
+            self._refuse_overflow(work)
             work.project()
             self.n_projections_ += 1
         return counts
-
-
-def warm_up() -> None:
-    """Compile the kernels for both dtypes (or load them from numba's cache), so that timed runs do not."""
-    X, triplets = sp.csr_array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[0, 2, 1]], dtype=np.int32)
-    for dtype, solver in product(("float32", "float64"), ("gram", "rows")):
-        steps = OASIS(dtype=dtype, solver=solver).steps(X, 1)
-        steps.take(triplets)
-        _ = steps.form().matrix, steps.form().products_among(ValidationRows(X))

@@ -15,7 +15,6 @@ from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.dual import Form, LearningForm, Moment, ValidationRows
 from lookalike.learners.kernels import DISSIM, ONLINE_PROJ
 from lookalike.learners.oasis import PassiveAggressive, Steps, learned_matrix
-from lookalike.learners.oasis import warm_up as warm_up_oasis
 from lookalike.learners.online import UNTRACED, Draw, Traced
 from lookalike.learners.triplets import TripletSampler
 
@@ -215,9 +214,8 @@ class AveragedSteps:
     def form(self) -> Form:
         """Return the mean of what the rankers learned so far."""
         if self.gram is not None:
-            return LearningForm(self)
-        mean = average_matrices(ranker.W for ranker in self.rankers)
-        return Form(mean, self.rankers[0].rows.place, self.has_overflowed())
+            return LearningForm(self, self.moment)
+        return Form(self.rankers[0].rows.restored(average_matrices(ranker.W for ranker in self.rankers)))
 
     @property
     def moment(self) -> list[Moment]:
@@ -259,14 +257,3 @@ def average_matrices(matrices: Iterable[Array]) -> Array:
         raise ValueError("there is no matrix to average: give at least one")
     total /= count
     return total.astype(dtype)
-
-
-def warm_up() -> None:
-    """Compile the kernels of all variants for both dtypes, or load them from numba's cache."""
-    warm_up_oasis()
-    for dtype in ("float32", "float64"):
-        rows, triplets = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[0, 2, 1]], dtype=np.int32)
-        for learner in (OnlineProjOASIS(dtype=dtype), DissimOASIS(dtype=dtype)):
-            steps = learner.steps(rows, 1)
-            steps.take(triplets)
-            _ = steps.form().matrix, steps.form().products_among(ValidationRows(rows))

@@ -85,13 +85,13 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         """Return how many examples `_take` may be given at most from step ``n_steps_`` on."""
         return self.chunk
 
-    def _finish(self, traced: bool = False) -> None:
-        """Do what is done once at the end of every pass, such as a projection; of a `traced` model only its matrix."""
+    def _finish(self, work: Work | None = None) -> None:
+        """Do what is done once at the end of every pass, such as a projection; within a trace, there is no `work`."""
 
     def as_stopped(self) -> Self:
         """Return, within a trace, the model of a fit of so many steps, with what is done at the end of a pass."""
         stopped = copy.copy(self)
-        stopped._finish(traced=True)
+        stopped._finish()
         return stopped
 
     def fit(
@@ -147,7 +147,7 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         """Take `n_steps` steps on examples that `draw` gives, with a point of the curve at each trace step."""
         points = curve_points(n_steps, traced.steps, int(self.trace_points))
         curve: list[dict[str, float]] = []
-        taken = 0
+        taken, last_show = 0, -1
         with Progress(n_steps, self.verbose, type(self).__name__, many=True) as progress:
             try:
                 for point in [*points, n_steps]:
@@ -164,12 +164,14 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
                         record = {"step": point, "loss_rate": losses / (point - before) if point > before else np.nan}
                         if traced.trace is not None:
                             self._show(work)
+                            last_show = taken
                             record |= traced.trace(self, point)
                         curve.append(record)
             finally:  # of an interrupted fit the user keeps what was learned
-                self._show(work)
+                if last_show != taken:
+                    self._show(work)
         self.curve_ = columns_of(curve)
-        self._finish()
+        self._finish(work)
         return self
 
     def _validation_curve(self, X: Matrix, y: Array, seed: int) -> dict[str, Array]:

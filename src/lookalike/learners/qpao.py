@@ -394,8 +394,3 @@ def squared_lengths(rows: Products, hinges: Hinges, chosen: Longs, size: int) ->
                 lengths[place] += difference[rows.indices[k]] ** 2
                 difference[rows.indices[k]] = 0.0
     return lengths
-
-
-def warm_up() -> None:
-    """Compile the kernels, or load them from numba's cache."""
-    QPAO(n_blocks=1).fit_triplets([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [[0, 1, 2]])

@@ -13,10 +13,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from lookalike.core.arrays import Doubles, Ints, Longs, Words
+from lookalike.core.arrays import Doubles, Ints, Longs
 from lookalike.core.kernels import njit
-from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner, add_product
-from lookalike.learners.kernels import row_of
+from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner
+from lookalike.learners.kernels import Vector, add_sparse, row_of
 from lookalike.learners.triplet_products import Products
 
 
@@ -147,15 +147,14 @@ def truncated_gradient_steps(
     """Take one step of SOML-TG (Algorithm 1) per triplet of products, in place; return how many had a loss."""
     losses = 0
     for t in range(triplets.shape[0]):
-        plus_places, plus_values = row_of(products, triplets[t, 0])
-        minus_places, minus_values = row_of(products, triplets[t, 1])
-        margin = _truncated_dot(lazy, plus_places, plus_values, n_truncations, amount)
-        margin -= _truncated_dot(lazy, minus_places, minus_values, n_truncations, amount)
+        plus, minus = row_of(products, triplets[t, 0]), row_of(products, triplets[t, 1])
+        margin = _truncated_dot(lazy, plus, n_truncations, amount)
+        margin -= _truncated_dot(lazy, minus, n_truncations, amount)
         if 1.0 - margin <= 0.0:
             continue
         losses += 1
-        _truncate_and_add(lazy, plus_places, plus_values, n_truncations, amount, learning_rate)
-        _truncate_and_add(lazy, minus_places, minus_values, n_truncations, amount, -learning_rate)
+        _truncate_and_add(lazy, plus, n_truncations, amount, learning_rate)
+        _truncate_and_add(lazy, minus, n_truncations, amount, -learning_rate)
         # the update's own truncation is made up for too: those weights are current at one before it
         n_truncations += 1
     return losses
@@ -163,22 +162,20 @@ def truncated_gradient_steps(
 
 # fastmath: the order of a sum is the compiler's, and the same on every run of a machine
 @njit(cache=True, nogil=True, fastmath=True)
-def _truncated_dot(lazy: Lazy, places: Words, values: Doubles, n_truncations: int, amount: float) -> float:
+def _truncated_dot(lazy: Lazy, product: Vector, n_truncations: int, amount: float) -> float:
     total = 0.0
-    for k in range(places.shape[0]):
-        j = places[k]
-        total += truncate(lazy.weights[j], amount * float(n_truncations - lazy.current_at[j])) * values[k]
+    for k in range(product.places.shape[0]):
+        j = product.places[k]
+        total += truncate(lazy.weights[j], amount * float(n_truncations - lazy.current_at[j])) * product.values[k]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _truncate_and_add(
-    lazy: Lazy, places: Words, values: Doubles, n_truncations: int, amount: float, factor: float
-) -> None:
-    for k in range(places.shape[0]):
-        j = places[k]
+def _truncate_and_add(lazy: Lazy, product: Vector, n_truncations: int, amount: float, factor: float) -> None:
+    for k in range(product.places.shape[0]):
+        j = product.places[k]
         missed = amount * float(n_truncations - lazy.current_at[j])
-        lazy.weights[j] = truncate(lazy.weights[j], missed) + factor * values[k]
+        lazy.weights[j] = truncate(lazy.weights[j], missed) + factor * product.values[k]
         lazy.current_at[j] = n_truncations
 
 
@@ -306,8 +303,7 @@ def dual_averaging_steps(
     # an earlier pass may have added on every step where this one does not
     some_unseen = average_every_step or bool(np.any(averages.touched_after == last_update))
     for t in range(triplets.shape[0]):
-        plus_places, plus_values = row_of(products, triplets[t, 0])
-        minus_places, minus_values = row_of(products, triplets[t, 1])
+        plus, minus = row_of(products, triplets[t, 0]), row_of(products, triplets[t, 1])
         n_steps += 1
         margin = 0.0
         # w is -truncate(sum, t lambda_t) / (gamma sqrt(t)) of the sums up to t, where w was last made (eq. 16, times t)
@@ -315,55 +311,48 @@ def dual_averaging_steps(
             gamma, rho, regularization = present[0], present[1], present[2]
             threshold = last_update * regularization + gamma * rho * sqrt(last_update)
             if some_unseen:
-                margin = _soft_dot_of_used(averages, last_update, minus_places, minus_values, threshold)
-                margin -= _soft_dot_of_used(averages, last_update, plus_places, plus_values, threshold)
+                margin = _soft_dot_of_used(averages, last_update, minus, threshold)
+                margin -= _soft_dot_of_used(averages, last_update, plus, threshold)
             else:
-                margin = _soft_dot(averages.sums, minus_places, minus_values, threshold)
-                margin -= _soft_dot(averages.sums, plus_places, plus_values, threshold)
+                margin = _soft_dot(averages.sums, minus, threshold) - _soft_dot(averages.sums, plus, threshold)
             margin /= gamma * sqrt(last_update)
         if 1.0 - margin > 0.0:
             losses += 1
             last_update = n_steps
             present[:] = constants
             some_unseen = average_every_step
-            add_product(averages.sums, plus_places, plus_values, gradient_sign)
-            add_product(averages.sums, minus_places, minus_values, -gradient_sign)
+            add_sparse(averages.sums, gradient_sign, plus)
+            add_sparse(averages.sums, -gradient_sign, minus)
         elif average_every_step:
-            _add_unused(averages, last_update, plus_places, plus_values, gradient_sign)
-            _add_unused(averages, last_update, minus_places, minus_values, -gradient_sign)
+            _add_unused(averages, last_update, plus, gradient_sign)
+            _add_unused(averages, last_update, minus, -gradient_sign)
     return losses, last_update
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot(sums: Doubles, places: Words, values: Doubles, threshold: float) -> float:
+def _soft_dot(sums: Doubles, product: Vector, threshold: float) -> float:
     total = 0.0
-    for k in range(places.shape[0]):
-        total += truncate(sums[places[k]], threshold) * values[k]
+    for k in range(product.places.shape[0]):
+        total += truncate(sums[product.places[k]], threshold) * product.values[k]
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot_of_used(averages: Averages, last_update: int, places: Words, values: Doubles, threshold: float) -> float:
+def _soft_dot_of_used(averages: Averages, last_update: int, product: Vector, threshold: float) -> float:
     total = 0.0
-    for k in range(places.shape[0]):
-        j = places[k]
+    for k in range(product.places.shape[0]):
+        j = product.places[k]
         seen = averages.used[j] if averages.touched_after[j] == last_update else averages.sums[j]
-        total += truncate(seen, threshold) * values[k]
+        total += truncate(seen, threshold) * product.values[k]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _add_unused(averages: Averages, last_update: int, places: Words, values: Doubles, factor: float) -> None:
+def _add_unused(averages: Averages, last_update: int, product: Vector, factor: float) -> None:
     """Add to sums that w has not seen, keeping those it has seen."""
-    for k in range(places.shape[0]):
-        j = places[k]
+    for k in range(product.places.shape[0]):
+        j = product.places[k]
         if averages.touched_after[j] != last_update:
             averages.touched_after[j] = last_update
             averages.used[j] = averages.sums[j]
-        averages.sums[j] += factor * values[k]
-
-
-def warm_up() -> None:
-    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
-    for learner in (SOMLTG(), SOMLDA()):
-        learner.fit_triplets([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [[0, 1, 2]])
+        averages.sums[j] += factor * product.values[k]

@@ -166,9 +166,3 @@ def pair_products(rows: Products, pairs: Longs, dense: Doubles, products: Produc
     if spread >= 0:
         for k in range(indptr[spread], indptr[spread + 1]):
             dense[indices[k]] = 0.0
-
-
-def warm_up() -> None:
-    """Compile the kernels (or load them from numba's cache) that every diagonal learner's products need."""
-    products = TripletProducts([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [[0, 1, 2], [0, 1, 2]])
-    list(products.blocks(products.examples))

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.exhibits.results import write_results
+from lookalike.learners import base
 from lookalike.learners.model_io import save_reason
 from lookalike.learners.registry import learner_class
 
@@ -51,9 +51,7 @@ class Clock:
 @cache
 def warm_up(learner: str) -> None:
     """Load what a learner has compiled, so that no fit is timed with it."""
-    module = import_module(learner_class(learner).__module__)
-    if hasattr(module, "warm_up"):
-        module.warm_up()
+    base.warm_up(learner)
 
 
 def fold_seed(root: int, subset: str, fold: int, purpose: str) -> int:

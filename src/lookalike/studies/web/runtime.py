@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from lookalike import learners
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator, integer_seed, seed_sequence
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.features.visterm_store import VistermStore
-from lookalike.learners import lmnn
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 from lookalike.studies.web import large_scale
@@ -121,9 +121,9 @@ def _gaussian_map(random: np.random.Generator, rank: int, variance: float, *, fa
 
 def time_lmnn(n: int, timing: LmnnTimes, *, seed: int) -> list[Row]:
     """Time LMNN with an active set on `n` rows of `mnist_like`; past its time limit, by how far it got."""
-    lmnn.warm_up()
+    learners.warm_up("LMNN")
     X, y = mnist_like(n, integer_seed(seed, "web", "runtime", "rows", 0))
-    model = lmnn.LMNN(solver="active_set", tol=1e-7, max_iter=timing.max_iter)
+    model = learners.LMNN(solver="active_set", tol=1e-7, max_iter=timing.max_iter)
     clock = Clock()
     # its objective over all triplets costs as much as an iteration or more, so it is traced now and then only
     powers = 2 ** np.arange(32)
