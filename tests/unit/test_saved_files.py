@@ -14,9 +14,9 @@ from model_files import parts
 from safetensors.numpy import save
 
 import lookalike
-from lookalike.app.cache import Cache
 from lookalike.app.gallery import File, SavedGallery, read_gallery
 from lookalike.app.model_file import read_about
+from lookalike.app.representations import Cache
 from lookalike.core import model_file
 from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog

@@ -9,7 +9,7 @@ to win.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from lookalike.app.steps import Scaling
 from lookalike.core.arrays import Array, Doubles, Matrix, Truths
+from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.dual import rank_scores
@@ -27,7 +28,7 @@ from lookalike.learners.registry import learner_class
 from lookalike.learners.tfidf import TFIDF
 from lookalike.ranking.rankings import Similarity, rank_leave_one_out
 
-NEW, SEEN = "new", "seen"
+NEW, SEEN, NO_LEARNING = "new", "seen", "without learning"
 """Whether a model will be asked about classes that it has not learned from, or about those that it has."""
 MOST_JUDGED = 2_000
 """Rows that a choice is made by, and that are learned from to make it: of more, as many of each class."""
@@ -49,12 +50,9 @@ Tell = Callable[[str, int, int], None]
 DENSE = 0.25
 """Share of values that are not zero from which on rows of an array count as dense; those of a CSR matrix never do."""
 OF_ALL_PAIRS, FEW_PAIRS, MOST_PAIRS = ("MCML", "LMNN", "MMC"), 5e8, 3e10
-"""Learners that compare all pairs of rows, and how many pairs times dimensions MCML compares in about a second, and in
-about a minute."""
-MOST_STEPS, FEWEST_STEPS, PASSES = 300_000, 35_000, (4, 40)
-"""Of OASIS: at most, at least, and for each sparse and each dense row."""
-MOST_CHANGES = 3.6e10
-"""Numbers that all its steps may change: those of W between values that are not zero, or else 12 of each row."""
+"""Learners that compare all pairs of rows; pairs times dimensions that MCML compares in a second, and in a minute."""
+FEWEST_STEPS, MOST_STEPS, MOST_CHANGES = 35_000, 300_000, 3.6e10
+"""Of OASIS, and numbers that its steps may change: of W between values that are not zero, or else 12 of each row."""
 LARGEST_MATRIX, MOST_PRODUCTS = 20_000, 10_000
 """Dimensions of a matrix that is formed (1.6 GB, twice while it is learned), and rows whose products stand for it."""
 SCORED_ROWS, SCORED_TIMES, FEW_ROWS = 2_000, 20, 10_000
@@ -91,9 +89,12 @@ def choose_learner(
     shape = f"{n:,} rows of {d:,} dimensions" + ("" if is_dense else f", {values / max(1, d):.1%} of them not zero")
     if triplets is None and is_dense and n * n * min(n, d) <= FEW_PAIRS:
         return Choice("MCML", {}, f"{shape} are few enough to compare all pairs of them")
-    n_steps = max(FEWEST_STEPS, PASSES[is_dense] * max(n, 0 if triplets is None else len(triplets)))
-    n_steps = int(min(n_steps, MOST_STEPS, MOST_CHANGES / max(1.0, min(values**2, 12 * n))))
-    steps = {} if n_steps == FEWEST_STEPS and n <= FEW_ROWS else _steps(n_steps, n, y)
+    passes = (40 if is_dense else 4) * max(n, 0 if triplets is None else len(triplets))
+    n_steps = int(min(max(FEWEST_STEPS, passes), MOST_STEPS, MOST_CHANGES / max(1.0, min(values**2, 12 * n))))
+    steps: dict[str, object] = {}
+    if n_steps != FEWEST_STEPS or n > FEW_ROWS:
+        steps = {"n_steps": n_steps, "trace_points": SCORED_TIMES, "early_stopping": y is None or can_hold_out(y)}
+        steps |= {} if y is None else {"validation_fraction": min(0.2, SCORED_ROWS / n)}
     if d > LARGEST_MATRIX and n > min(d / 4, MOST_PRODUCTS):
         why = f"{shape} are too many for a matrix of all pairs of dimensions, so each has one weight"
         return Choice("DiagonalOASIS", steps, why)
@@ -106,14 +107,6 @@ def choose_learner(
     return Choice("OASIS", steps, f"it ranks sparse rows best ({shape})")
 
 
-def _steps(n_steps: int, n: int, y: Array | None) -> dict[str, object]:
-    """Return how many steps a learner takes at most, and how it chooses."""
-    steps: dict[str, object] = {"n_steps": n_steps, "trace_points": SCORED_TIMES}
-    if y is None:
-        return steps | {"early_stopping": True}
-    return steps | {"early_stopping": can_hold_out(y), "validation_fraction": min(0.2, SCORED_ROWS / n)}
-
-
 class Blend(NamedTuple):
     """What held-out classes say of a learner: the share of it to take, and what it gains over none, with its interval.
 
@@ -121,10 +114,17 @@ class Blend(NamedTuple):
     """
 
     share: float
-    gain: float
-    low: float
-    high: float
-    n_classes: int
+    gain: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+
+    def sentence_on(self, name: str) -> str:
+        """Say of a learner how much of it is taken, and why."""
+        if not self.share:
+            return f"no learning: no share of {name} ranks held-out classes better than none by its 95% interval"
+        gain = f"{self.gain:+.3f} (95% interval {self.low:+.3f} to {self.high:+.3f})"
+        blend = f"{self.share:.0%} of {name} in a blend with no learning"
+        return f"{blend}: mAP of classes that were held out is {gain} over no learning"
 
 
 def usable_classes(y: Array) -> Array:
@@ -233,19 +233,23 @@ def blend_for_new_classes(
             gains.setdefault(label, []).append(np.nanmean(found, axis=1))
     tell(f"choosing ({name} on classes that are held out)", 2 * HALVINGS, 2 * HALVINGS)
     by_class = np.array([np.mean(found, axis=0) for found in gains.values()])
-    n = len(by_class)
-    mean = by_class.mean(axis=0)
+    n, mean = len(by_class), by_class.mean(axis=0)
     reach = special.stdtrit(n - 1, 0.975) * by_class.std(axis=0, ddof=1) / np.sqrt(n)
-    best = int(np.argmax(mean - reach))
-    if not (mean - reach)[best] > 0:
-        return Blend(0.0, 0.0, 0.0, 0.0, n)
-    return Blend(SHARES[best], float(mean[best]), float((mean - reach)[best]), float((mean + reach)[best]), n)
+    low, high = mean - reach, mean + reach
+    best = int(np.argmax(low))
+    if not low[best] > 0:
+        return Blend(0.0)
+    return Blend(SHARES[best], *(float(part[best]) for part in (mean, low, high)))
 
 
-def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> list[tuple[str, dict[str, object]]]:
-    """Return learners, with settings, that may rank classes that were learned from best; the first keeps galleries."""
+Candidates = list[tuple[str, dict[str, object]]]
+"""Learners with their settings."""
+
+
+def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> Candidates:
+    """Return what may rank classes that were learned from best; the first keeps galleries."""
     n, d = X.shape
-    found: list[tuple[str, dict[str, object]]] = [(default.name, default.parameters)]
+    found: Candidates = [(default.name, default.parameters)]
     if not is_sparse(X) and d <= MOST_COVARIANCES:
         found.append(("LDA", {}))
     if n * d * len(np.unique(y)) <= MOST_SCORES:
@@ -254,66 +258,66 @@ def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> list[tuple[str,
 
 
 def choose_for_seen(
-    candidates: list[tuple[str, dict[str, object]]], X: Matrix, y: Array, seed: int, train: Train, tell: Tell
-) -> tuple[str, dict[str, object], dict[str, float]]:
-    """Choose a learner for classes that it has learned from, by a fifth of the rows; return all values too.
+    candidates: Candidates, X: Matrix, y: Array, seed: int, train: Train, tell: Tell
+) -> tuple[Choice, str]:
+    """Choose a learner for classes that it has learned from, by a fifth of the rows; tell all values too.
 
     The first, which keeps a gallery as it is, is taken unless another is better by `TIE`; and Euclidean, which learns
-    nothing, where no learner is better than that. ``""`` is no learning.
+    nothing, where no learner is better than that.
     """
     rows = judged_rows(y, seed)
     X, y, are_some = X[rows], y[rows], len(rows) < len(y)
     held_out = held_out_rows(y, 0.2, generator(seed, "own images", "chosen by"))
     asked, own = X[held_out], y[held_out]
-    values = {"": float(np.nanmean(map_of(plain_scores(asked, "sqeuclidean"), own)))}
+    values = {NO_LEARNING: float(np.nanmean(map_of(plain_scores(asked, "sqeuclidean"), own)))}
     scored = []
     for number, (name, settings) in enumerate(candidates):
         tell(f"choosing ({name} on rows that are held out)", number, len(candidates))
         learner = train(name, _for_some(settings, are_some), X[~held_out], y=y[~held_out])
-        value = rank_leave_one_out(learner, asked, own, n_neighbours=0).mean_average_precision()
+        value = mean_map(learner, asked, own)
         scored.append((value, name, settings))
         values[name] = max(value, values.get(name, 0.0))
     tell("choosing (done)", len(candidates), len(candidates))
+    listing = ", ".join(f"{value:.3f} {name}" for name, value in values.items())
     best = max(scored, key=lambda row: row[0])
-    if not best[0] > values[""]:
-        return "Euclidean", {}, values
+    if not best[0] > values[NO_LEARNING]:
+        reason = f"no learner ranks held-out rows better than no learning (mAP {listing})"
+        return Choice("Euclidean", {}, reason), listing
     _, name, settings = scored[0] if scored[0][0] >= best[0] - TIE else best
-    return name, settings, values
+    return Choice(name, settings, f"it ranks held-out rows of the classes learned from best (mAP {listing})"), listing
 
 
-class _Mapped(NamedTuple):
-    """Rows mapped by a transformer of scikit-learn, compared by Euclidean distance."""
-
-    transformer: NeighborhoodComponentsAnalysis
-
+class _NCA(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
     def similarity(self, A: Matrix, B: Matrix) -> Array:
         """Return minus the squared distances of mapped rows."""
-        mapped = [self.transformer.transform(rows) for rows in (A, B)]
+        mapped = [self.transform(rows) for rows in (A, B)]
         return Euclidean().fit(mapped[1]).similarity(*mapped)
 
 
 def rivals(X: Matrix, y: Array, train: Train) -> dict[str, Callable[[Matrix, Array], Similarity]]:
     """Return what one would take in place of a model, by name: what learns from rows and labels."""
     default = choose_learner(X, y)
-
-    def learns(name: str, settings: Mapping[str, object]) -> Callable[[Matrix, Array], Similarity]:
-        return lambda rows, labels: train(name, settings, rows, y=labels)
-
-    found: dict[str, Callable[[Matrix, Array], Similarity]] = {
-        f"{default.name}": learns(default.name, default.parameters),
-        "logistic regression, scores": learns("LogisticRegression", {"C": 100.0, "compare": "scores"}),
-        "logistic regression, probabilities": learns("LogisticRegression", {"C": 100.0}),
+    of_ours: dict[str, tuple[str, Mapping[str, object]]] = {
+        default.name: (default.name, default.parameters),
+        "logistic regression, scores": ("LogisticRegression", {"C": 100.0, "compare": "scores"}),
+        "logistic regression, probabilities": ("LogisticRegression", {"C": 100.0}),
     }
     if not is_sparse(X) and X.shape[1] <= MOST_COVARIANCES:
-        found["LDA"] = learns("LDA", {})
+        of_ours["LDA"] = ("LDA", {})
+    found: dict[str, Any] = {
+        title: lambda rows, labels, how=how: train(*how, rows, y=labels) for title, how in of_ours.items()
+    }
     if not is_sparse(X) and X.shape[0] ** 2 * X.shape[1] <= FEW_PAIRS:
-        found["NCA"] = lambda rows, labels: _Mapped(NeighborhoodComponentsAnalysis(max_iter=50).fit(rows, labels))
+        found["NCA"] = lambda rows, labels: _NCA(max_iter=50).fit(rows, labels)
     return found
 
 
 def mean_map(model: Similarity, X: Matrix, y: Array) -> float:
-    """Return mean average precision of rows that query each other."""
-    return rank_leave_one_out(model, X, y, n_neighbours=0).mean_average_precision()
+    """Return mean average precision of rows that query each other, or say why there is none."""
+    try:
+        return rank_leave_one_out(model, X, y, n_neighbours=0).mean_average_precision()
+    except ValueError as error:
+        raise LookalikeError(str(error)) from error
 
 
 def too_long(name: str, X: Matrix, other: Choice) -> str | None:
@@ -321,10 +325,8 @@ def too_long(name: str, X: Matrix, other: Choice) -> str | None:
     n, d = X.shape
     if name not in OF_ALL_PAIRS or n * n * min(n, d) <= MOST_PAIRS:
         return None
-    return (
-        f"{name} compares all pairs of {n:,} rows of {d:,} dimensions, which takes minutes or more: "
-        f"leave --learner out to take {other.name}"
-    )
+    long = f"{name} compares all pairs of {n:,} rows of {d:,} dimensions, which takes minutes or more"
+    return f"{long}: leave --learner out to take {other.name}"
 
 
 def worse_than_none(table: pd.DataFrame) -> str | None:
@@ -332,22 +334,19 @@ def worse_than_none(table: pd.DataFrame) -> str | None:
     name = table["method"].iloc[0]
     if not table.attrs["gains"][0]["high"] < 0 or not learner_class(name).needs_labels:
         return None
-    learned, before = values_of(table)
-    return (
-        f"{name} ranks rows that it has not learned from worse than no learning does: {learned}, "
-        f"and {before}; take another learner (--learner), other settings, or more rows"
-    )
+    worse = f"{name} ranks rows that it has not learned from worse than no learning does"
+    what_now = "take another learner (--learner), other settings, or more rows"
+    return f"{worse}: {', and '.join(_values_of(table))}; {what_now}"
 
 
 def helped(table: pd.DataFrame) -> str:
     """Say by the interval of its gain whether what was learned is better than none, worse, or neither for certain."""
     gain = table.attrs["gains"][0]
     word = "better than" if gain["low"] > 0 else "worse than" if gain["high"] < 0 else "neither better nor worse than"
-    learned, before = values_of(table)
-    return f"{word} no learning ({learned}, {before})"
+    return f"{word} no learning ({', '.join(_values_of(table))})"
 
 
-def values_of(table: pd.DataFrame) -> tuple[str, str]:
+def _values_of(table: pd.DataFrame) -> tuple[str, str]:
     """Return the first measure of what was learned, and of the better of the others, as people read them."""
     gain = table.attrs["gains"][0]
     values = table[table["measure"] == gain["measure"]].set_index("method")["value"]

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -131,19 +132,16 @@ def fit(
     named. Vectors are scaled, and a learner is chosen, by rows and classes that are held out; what was chosen is told.
     """
     settings = _settings(set_ or [])
-    options.refuse_both(labels, triplets)
+    _refuse_both(labels, triplets)
 
-    from lookalike.app.rows import VECTORS
     from lookalike.app.similarity import Similarity
     from lookalike.core.files import named
     from lookalike.core.model_file import SUFFIX
 
-    whole = Path(os.path.realpath(source))
-    stem = whole.stem if whole.suffix.lower() in VECTORS else whole.name
-    default = options.default_output(f"{stem}{SUFFIX}", source)
+    default = options.default_output(source, SUFFIX)
     options.check_output(output or default, (SUFFIX,), labels, triplets, _model_in(representation))
     if output is None:
-        _refuse_other(default, whole.name)
+        _refuse_other(default, Path(os.path.realpath(source)).name)
     output = named(output or default, SUFFIX)
     with options.StageReport(quiet) as progress:
         model = Similarity(
@@ -167,19 +165,26 @@ def fit(
     model.save(output)
     about = model.about()
     Similarity.load(output)  # what cannot be read back is told of now
-    if as_json:
-        left_out = options.records(model.left_out_)
-        options.print_json({"model": str(output), "source": facts(rows), **about, "left_out": left_out})
-    elif not quiet:
-        times = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items())
-        options.tell([f"{output}: {_learned(about)}", times, *_triplets_in(about)])
-        options.tell(options.left_out_lines(model.left_out_, "file" if rows.root else "id"))
-        columns = _words({"--id-column": id_column, "--label-column": label_column})
+    columns = _words({"--id-column": id_column, "--label-column": label_column})
+    steps = [["rank", str(output), "QUERY", "--gallery", str(source), *columns]]
+    if about["n_held_out"]:
         tables = _words({"--labels": labels, "--triplets": triplets})
-        steps = [["rank", str(output), "QUERY", "--gallery", str(source), *columns]]
-        if about["n_held_out"]:
-            steps.insert(0, ["evaluate", str(output), str(source), *tables, *columns])
-        options.tell(f"next: {command_line([_program(), *step])}" for step in steps)
+        steps.insert(0, ["evaluate", str(output), str(source), *tables, *columns])
+    lines = [
+        f"{output}: {_learned(about)}",
+        "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items()),
+        *_triplets_in(about),
+        *options.left_out_lines(model.left_out_, rows.noun),
+        *(f"next: {command_line([_program(), *step])}" for step in steps),
+    ]
+    result = {"model": str(output), "source": facts(rows), **about, "left_out": options.records(model.left_out_)}
+    options.tell_result(result, lines, as_json, quiet)
+
+
+def _refuse_both(labels: Path | None, triplets: Path | None) -> None:
+    """Refuse two tables, of which one can be given."""
+    if labels is not None and triplets is not None:
+        raise typer.BadParameter("not allowed with --labels", param_hint="'--triplets'")
 
 
 def _words(given: Mapping[str, object]) -> list[str]:
@@ -201,13 +206,13 @@ def _refuse_other(default: Path, source: str) -> None:
 def facts(rows: Rows) -> dict[str, Any]:
     """Return what was taken for what, as JSON holds it."""
     labels = [] if rows.labels is None else rows.labels[rows.labels != ""].tolist()
-    names = sorted(set(labels))
+    classes = dict(sorted(Counter(labels).items()))
     return {
         "path": rows.source,
         "columns": rows.origin,
         "n_rows": len(rows),
         "dimensions": None if rows.X is None else int(rows.X.shape[1]),
-        "classes": {name: labels.count(name) for name in names} if len(names) <= _FEW else len(names),
+        "classes": classes if len(classes) <= _FEW else len(classes),
         "n_unlabelled": len(rows) - len(labels),
     }
 
@@ -354,14 +359,11 @@ def rank(
         from lookalike.app.similarity import ImageSimilarity
 
         write_page(results, root, html, title=f"Neighbours by {model.name}", model=ImageSimilarity.load(model))
-    if as_json:
-        about = {"model": str(model), "gallery": str(gallery), "k": k, "page": None if html is None else str(html)}
-        pairs = [{"path": path, "reason": reason} for path, reason in [*bad, *left_out]]
-        options.print_json({**about, "results": results, "left_out": pairs})
-    elif html is None:
-        options.tell(_ranking_lines(results))
-    elif not quiet:
-        options.tell([f"{html}: {options.counted(len(results), 'query')}, {k} neighbours each"])
+    about = {"model": str(model), "gallery": str(gallery), "k": k, "page": None if html is None else str(html)}
+    pairs = [{"path": path, "reason": reason} for path, reason in [*bad, *left_out]]
+    summary = [f"{html}: {options.counted(len(results), 'query')}, {k} neighbours each"]
+    lines = _ranking_lines(results) if html is None else [] if quiet else summary
+    options.tell_result({**about, "results": results, "left_out": pairs}, lines, as_json)
 
 
 def _ranking_lines(results: Results) -> list[str]:
@@ -416,7 +418,7 @@ def evaluate(
     learner is then fitted again without a quarter of the classes, to measure what it does for classes that are new.
     """
     places = _places(k)
-    options.refuse_both(labels, triplets)
+    _refuse_both(labels, triplets)
 
     import pandas as pd
 
@@ -433,57 +435,52 @@ def evaluate(
                 new = similarity.evaluate_new_classes(rows)
             except LookalikeError as error:
                 why_not = str(error)
-        others, why_not_compared = None, ""
+        others = None
         if compare:
             try:
                 others = similarity.compare(rows)
             except LookalikeError as error:  # what was measured is told all the same
-                why_not_compared = str(error)
-    if why_not_compared:
-        warnings.warn(f"nothing was compared: {why_not_compared}", stacklevel=2)
+                warnings.warn(f"nothing was compared: {error}", stacklevel=2)
     counts, noun = table.attrs, rows.noun
     if counts["learned_from"]:
-        warnings.warn(
-            f"the model has learned from {counts['learned_from']:,} of the {counts[f'{noun}s']:,} {noun}s that "
-            f"are evaluated: new {noun}s would be ranked worse; use fit --hold-out 0.25 to measure that",
-            stacklevel=2,
-        )
+        known = f"{counts['learned_from']:,} of the {counts[f'{noun}s']:,} {noun}s that are evaluated"
+        worse = f"new {noun}s would be ranked worse; use fit --hold-out 0.25 to measure that"
+        warnings.warn(f"the model has learned from {known}: {worse}", stacklevel=2)
+    tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(similarity.left_out_)}
+    tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": options.records(new)} | new.attrs
+    if others is not None:
+        tables["compared"] = options.records(others)
     if as_json:
-        tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(similarity.left_out_)}
-        tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": options.records(new)} | new.attrs
-        if others is not None:
-            tables["compared"] = options.records(others)
         options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
         return
     where = f"{noun}s that " + ("it has learned from" if counts["learned_from"] else "it has not learned from")
     on_new = f"new classes were not measured ({why_not})" if new is None else f"on new classes it is {helped(new)}"
     first = f"what was learned is {helped(table)} on {'triplets' if 'triplets' in counts else where}; {on_new}"
-    options.tell([first, "", f"{source}: {_evaluated(table, noun)}"])
+    lines = [first, "", f"{source}: {_evaluated(table, noun)}"]
     if "triplets" in counts:
-        options.tell([_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"])])
+        lines.append(_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"]))
         if partly := counts["triplets_partly_learned"]:
-            options.tell([f"in {partly:,} of those evaluated, the positive or the negative was learned from"])
+            lines.append(f"in {partly:,} of those evaluated, the positive or the negative was learned from")
     if not quiet:
-        options.tell(options.left_out_lines(similarity.left_out_, "file" if rows.root else "id"))
-    options.tell(measure_lines(table))
+        lines += options.left_out_lines(similarity.left_out_, noun)
+    lines += measure_lines(table)
     if answers := counts.get("answers_held_out"):
         n_answers = options.counted(answers["triplets"], "answer")
         title = f"on {n_answers} held out of questions about {noun}s that it has learned from:"
-        options.tell(["", title, *measure_lines(pd.DataFrame(answers["rows"]))])
+        lines += ["", title, *measure_lines(pd.DataFrame(answers["rows"]))]
     if counts.get("questions_repeated"):
         n_asked = options.counted(counts["questions_repeated"], "question")
         agreement = f"{counts['agreement']:.3f} of pairs of answers to the same question agree with each other"
-        options.tell(["", f"{agreement} ({n_asked} answered more than once)"])
+        lines += ["", f"{agreement} ({n_asked} answered more than once)"]
     if new is not None:
-        classes, evaluated = len(new.attrs["classes"]), options.counted(new.attrs["evaluated"], noun)
-        title = f"on {classes} classes left out of learning ({evaluated}):"
-        options.tell(["", title, *measure_lines(new)])
+        evaluated = options.counted(new.attrs["evaluated"], noun)
+        title = f"on {len(new.attrs['classes'])} classes left out of learning ({evaluated}):"
+        lines += ["", title, *measure_lines(new)]
     if others is not None:
-        options.tell(
-            ["", "mAP beside what one would take in its place, on classes that are seen and that are new:", ""]
-        )
-        table = others.set_index("method").rename_axis(None)
-        options.tell(table.to_string(float_format=lambda value: f"{value:.3f}", na_rep="").splitlines())
+        lines += ["", "mAP beside what one would take in its place, on classes that are seen and that are new:", ""]
+        listed = others.set_index("method").rename_axis(None)
+        lines += listed.to_string(float_format=lambda value: f"{value:.3f}", na_rep="").splitlines()
+    options.tell(lines)
 
 
 def _evaluated(table: pd.DataFrame, noun: str) -> str:
@@ -508,16 +505,15 @@ def measure_lines(table: pd.DataFrame) -> list[str]:
     cells = [_value_and_interval(row, ".3f") for row in table.to_dict("records")]
     for measure, rows in table.assign(cell=cells).groupby("measure", sort=False):
         by_method = rows.set_index("method")["cell"]
-        name = "mAP" if measure == "map" else str(measure).replace("@", " at ")
-        lines.append(f"{name:<20}" + "".join(f"{by_method[method]:>30}" for method in methods))
-    return [*lines, "", gain_line(table)] if "gains" in table.attrs else lines
+        lines.append(f"{_title(str(measure)):<20}" + "".join(f"{by_method[method]:>30}" for method in methods))
+    for gain in table.attrs.get("gains", [])[:1]:
+        over = f"{methods[0]} minus {gain['over']}, {_title(gain['measure'])}"
+        lines += ["", f"{over}: {_value_and_interval(gain, '+.3f')}"]
+    return lines
 
 
-def gain_line(table: pd.DataFrame) -> str:
-    """Return how much better the learned similarity is than the better one without learning."""
-    gain, learned = table.attrs["gains"][0], table["method"].iloc[0]
-    name = "mAP" if gain["measure"] == "map" else gain["measure"]
-    return f"{learned} minus {gain['over']}, {name}: {_value_and_interval(gain, '+.3f')}"
+def _title(measure: str) -> str:
+    return "mAP" if measure == "map" else measure.replace("@", " at ")
 
 
 def _value_and_interval(measure: Mapping[Hashable, float], form: str) -> str:
@@ -564,38 +560,37 @@ def features(
     from lookalike.core.files import together, write_array, write_csr, write_table
     from lookalike.data import visterm_folder
     from lookalike.features.describers import NAMES
+    from lookalike.learners.base import is_sparse as is_csr
 
     of_counts, given, model = output.suffix == "" and paths is None, is_vectors(source), _model_in(representation)
-    vectors_in = output / visterm_folder.COUNTS if of_counts else output
-    table = output / visterm_folder.MANIFEST if of_counts else paths or output.with_suffix(".csv")
-    is_sparse = vectors_in.suffix.lower() == ".npz"
-    if of_counts and output.is_dir() and not table.exists() and any(output.iterdir()):
-        raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
+    header = ["id", "label"] if given else ["path", "label", "sha256", "width", "height"]
+    file, table = output, paths or output.with_suffix(".csv")
+    if of_counts:
+        file, table, header = output / visterm_folder.COUNTS, output / visterm_folder.MANIFEST, visterm_folder.COLUMNS
+        if output.is_dir() and not table.exists() and any(output.iterdir()):
+            raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
+    is_sparse = file.suffix.lower() == ".npz"
     if learned is not None and (model is None or of_counts):
         raise typer.BadParameter("needs --representation MODEL.lookalike and a file", param_hint="'--learned'")
     if is_sparse and representation in NAMES:
         raise _dense(representation, output)
-    options.check_output(vectors_in, (".npz", ".npy"), model, source if given else None)
-    options.check_output(table, options.TABLES, model, vectors_in, source if given else None)
+    options.check_output(file, (".npz", ".npy"), model, source if given else None)
+    options.check_output(table, options.TABLES, model, file, source if given else None)
     if of_counts:
         options.check_output(output / visterm_folder.PALETTE, (".npy",), model)
-    columns = ["id", "label"] if given else ["path", "label", "sha256", "width", "height"]
     if paths is None:
-        _check_default(table, visterm_folder.COLUMNS if of_counts else columns)
-    kept = options.cache_folder(cache, no_cache, output)
+        _refuse_unlike(table, header)
     with options.StageReport(quiet) as progress:
-        similarity = Similarity(
-            representation, words=words, random_state=seed, jobs=jobs, cache=kept, progress=progress
+        how: Any = {"jobs": jobs, "cache": options.cache_folder(cache, no_cache, output), "progress": progress}
+        similarity = Similarity(representation, words=words, random_state=seed, **how)
+        columns: Any = {"id_column": id_column, "label_column": label_column}
+        written: Any = (
+            similarity.counts(source, pool) if of_counts else similarity.vectors(source, learned=learned, **columns)
         )
-        if of_counts:
-            vectors: Any
-            vectors, images = similarity.counts(source, pool)
-        else:
-            how: Any = {"learned": learned, "id_column": id_column, "label_column": label_column}
-            vectors, images = similarity.vectors(source, **how)
-    left_out, described = similarity.left_out_, similarity.representation_
-    name, dimensions = "vectors" if described is None else described.describer.system, int(vectors.shape[1])
-    if is_sparse and not hasattr(vectors, "indptr"):
+    vectors, images = written
+    described = similarity.representation_
+    name = "vectors" if described is None else described.describer.system
+    if is_sparse and not is_csr(vectors):
         raise _dense(name, output)
     if of_counts and described is not None:
         sizes = [(source / path).stat().st_size for path in images["path"]]
@@ -606,23 +601,20 @@ def features(
             if is_sparse:
                 write_csr(vectors, output)
             else:
-                write_array(vectors.toarray() if hasattr(vectors, "toarray") else vectors, output)
-            write_table(images[columns], table)
-    metric = None if learned is None else similarity.learner_.metric_
-    if as_json:
-        about = {"output": str(output), "paths": str(table), "n_images": len(images), "dimensions": dimensions}
-        state = {"representation": name, "learned": learned, "metric": metric}
-        options.print_json(about | state | {"left_out": options.records(left_out)})
-    elif not quiet:
-        noun = "vector" if given else "image"
-        when = f"of {name}, before learning"
-        if metric is not None:
-            compared = "inner product" if metric == "inner_product" else "Euclidean distance"
-            when = f"for {learned}, learned by {type(similarity.learner_).__name__}; compare them by {compared}"
-        elif model is not None and not of_counts:
-            when += " (--learned queries or gallery writes what was learned)"
-        options.tell([f"{output}: {options.counted(len(images), noun)} x {dimensions:,} dimensions {when}"])
-        options.tell([f"{table}: the {noun} of each row", *options.left_out_lines(left_out, "id" if given else "file")])
+                write_array(vectors.toarray() if is_csr(vectors) else vectors, output)
+            write_table(images[header], table)
+    noun, metric = "vector" if given else "image", None if learned is None else similarity.learner_.metric_
+    when = f"of {name}, before learning"
+    if metric is not None:
+        compared = "inner product" if metric == "inner_product" else "Euclidean distance"
+        when = f"for {learned}, learned by {type(similarity.learner_).__name__}; compare them by {compared}"
+    elif model is not None and not of_counts:
+        when += " (--learned queries or gallery writes what was learned)"
+    n, d, left_out = len(images), int(vectors.shape[1]), similarity.left_out_
+    lines = [f"{output}: {options.counted(n, noun)} x {d:,} dimensions {when}", f"{table}: the {noun} of each row"]
+    about = {"output": str(output), "paths": str(table), "n_images": n, "dimensions": d, "representation": name}
+    about |= {"learned": learned, "metric": metric, "left_out": options.records(left_out)}
+    options.tell_result(about, [*lines, *options.left_out_lines(left_out, noun)], as_json, quiet)
 
 
 def _model_in(representation: str | None) -> Path | None:
@@ -635,16 +627,10 @@ def _dense(name: str | None, output: Path) -> LookalikeError:
     return LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
 
 
-def _check_default(table: Path, columns: Sequence[str]) -> None:
-    """Refuse to write over a table that nobody named, unless it is one of these tables."""
-    if not table.is_file():
-        return
-    with table.open("rb") as stream:
-        first = stream.readline(1000).strip()
-    if first != ",".join(columns).encode():
-        raise LookalikeError(
-            f"{table} exists and was not written by lookalike features: name another output, or a table with --paths"
-        )
+def _refuse_unlike(table: Path, columns: Sequence[str]) -> None:
+    """Refuse to write over a table that nobody named, unless it has these columns."""
+    if table.is_file() and table.open("rb").readline(1000).strip() != ",".join(columns).encode():
+        raise LookalikeError(f"{table} exists and was not written by lookalike features: name another by --paths")
 
 
 @options.command("info")

@@ -12,7 +12,7 @@ import numpy as np
 
 from lookalike.app.evaluation import Compared, choose_evaluated, compare_on_labels
 from lookalike.app.gallery import IndexForm, engine_scores
-from lookalike.core.arrays import Array, Floats, Matrix
+from lookalike.core.arrays import Floats, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing, replacing_folder, write_array, write_json, write_npz
 from lookalike.core.model_file import About, Arrays
@@ -38,18 +38,6 @@ MOST_JUDGED = 2_000
 """Labelled rows, drawn by the seed, that tell what fewer dimensions lose: each is ranked against all of them."""
 
 
-class _InIndex:
-    """Compares rows of numbers as an index does: each is the place of a row, as a query and as one of the index."""
-
-    def __init__(self, metric: str, queries: Floats, vectors: Floats) -> None:
-        self._metric, self._queries, self._vectors = metric, queries, vectors
-
-    def similarity(self, A: Array, B: Array) -> Floats:
-        """Return the similarities of an engine."""
-        first, second = (rows[:, 0].astype(int) for rows in (A, B))
-        return engine_scores(self._metric, self._queries[first], self._vectors[second])
-
-
 def export(
     model: Similarity,
     gallery: PathLike | Rows,
@@ -71,15 +59,12 @@ def export(
     found = model.read_gallery(gallery)
     rows, n_bytes = model.learner_rows(found), 4 * len(found) * d
     if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
-        raise LookalikeError(
-            f"the vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give them fewer dimensions, "
-            "as in --rank 128"
-        )
+        raise LookalikeError(f"vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give --rank 128")
     vectors = _dense(form.vectors(rows))
     asking = np.linspace(0, len(vectors) - 1, min(CHECKED, len(vectors))).astype(np.int64)
     queries, k = _dense(form.queries(rows[asking])), min(FIRST, len(vectors))
     exact = model.learner_.rank(rows[asking], rows, k)[0]
-    lost = [] if rank is None else _lost(model, form, found, rows, vectors)
+    lost = [] if rank is None else _lost(model, form, found, rows)
     query_map, stays = _whole_map(model, rank, form.query_map)
     if stays:
         vectors = _dense(found.X)
@@ -134,7 +119,7 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
     return {name: array / divisor for name, array in learned.items()} | parts, True
 
 
-def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors: Floats) -> list[dict[Hashable, Any]]:
+def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix) -> list[dict[Hashable, Any]]:
     """Measure rankings with all dimensions and with fewer, where there are rows with labels."""
     if found.labels is None or not (found.labels != "").any():
         return []
@@ -142,11 +127,9 @@ def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix, vectors
     asked = found.take(labelled)
     chosen = labelled[choose_evaluated(asked, model.learned_from(asked), np.empty(0, bool))[0]]
     part = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
-    fewer = _InIndex(form.metric, _dense(form.queries(rows[part])), vectors[part])
-    places = np.arange(len(part), dtype=np.float64)[:, None]
     compared: dict[str, Compared] = {
         "all dimensions": (model.learner_, rows[part]),
-        f"{vectors.shape[1]} dimensions": (fewer, places),
+        f"{next(iter(form.query_map.values())).shape[-1]} dimensions": (form, rows[part]),
     }
     with suppress(LookalikeError):  # no row has both another of its class and one of another class to find
         return compare_on_labels(compared, found.labels[part], (1, FIRST), model.random_state).to_dict("records")
@@ -174,10 +157,8 @@ def _faiss_index(vectors: Floats, factory: str, metric: str) -> faiss.Index:
         except RuntimeError as error:
             # what faiss has to say, without the place in its source
             reason = " ".join(str(error).split()).rsplit(".cpp:", 1)[-1].split(": ", 1)[-1]
-            raise LookalikeError(
-                f"no index {factory!r} can be built of {n or 'any'} rows of {d} dimensions, so choose another one or "
-                f"one of fewer cells: {reason}"
-            ) from error
+            what = f"no index {factory!r} can be built of {n or 'any'} rows of {d} dimensions"
+            raise LookalikeError(f"{what} ({reason}): choose another one or one of fewer cells") from error
     return index
 
 

@@ -81,6 +81,10 @@ class IndexForm:
         """Return rows, as the learner takes them, as rows of an index: (n, r), float32, CSR where they stay so."""
         return self._learner.transform_gallery(rows, self._rank).astype(np.float32, copy=False)
 
+    def similarity(self, A: Matrix, B: Matrix) -> Floats:
+        """Return what an engine computes of rows as the learner takes them: (n_a, n_b)."""
+        return engine_scores(self.metric, self.queries(A), self.vectors(B))
+
 
 def mapped(rows: Matrix, query_map: Arrays) -> Matrix:
     """Return rows as queries of an index, float32, by what a ``query_map`` of `IndexForm` has."""
@@ -196,9 +200,8 @@ def read_gallery(path: PathLike) -> SavedGallery:
         folder = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(path)), about["root"]))
         here = os.path.relpath(folder)
         root = Path(folder if here.startswith(os.pardir) else here)
-        saved = SavedGallery(
-            root, about["model"], about["metric"], query_map, [File(*row) for row in about["files"]], rows
-        )
+        files = [File(*row) for row in about["files"]]
+        saved = SavedGallery(root, about["model"], about["metric"], query_map, files, rows)
         if [file.row for file in saved.images] != list(range(rows.shape[0])):
             raise ValueError("its vectors are not those of its images")
         return saved
@@ -218,10 +221,7 @@ def rank_saved(
     with fits_together(model, SIMILARITY):
         is_other = saved.model != fingerprint(about, arrays)
     if is_other:
-        raise LookalikeError(
-            f"{gallery} was described by another model than {model}: name that model, or make a gallery of this one "
-            "with lookalike index"
-        )
+        raise LookalikeError(f"{gallery} was described by another model than {model}: name that, or make another one")
     looks = [look_at_image(Path(), query) for query in dict.fromkeys(os.fspath(query) for query in queries)]
     usable = {look[0]: look[1] for look in looks if len(look) == 4}
     bad = [(look[0], look[1]) for look in looks if len(look) == 2]

@@ -58,9 +58,8 @@ def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, obj
             raise LookalikeError(f"{name} has no setting {key!r}: it {f'takes {offered}' if offered else 'has none'}")
         checked[key] = _read_value(value) if isinstance(value, str) else value
         if not _is_like(checked[key], defaults[key]):
-            raise LookalikeError(
-                f"{key} of {name} cannot be {value!r}: give a value like its default, {defaults[key]!r}"
-            )
+            like = f"give a value like its default, {defaults[key]!r}"
+            raise LookalikeError(f"{key} of {name} cannot be {value!r}: {like}")
     with _refusing(name, "; correct it after --set"):
         learner_class(name)(**checked)._check_parameters()
     return checked
@@ -83,13 +82,10 @@ def _read_value(text: str) -> object:
 
 def _is_like(value: object, default: object) -> bool:
     """Tell whether a value may stand where a default stands; its range is the learner's to check."""
-    if default is None:
-        return True
-    if isinstance(default, bool) or isinstance(value, bool):
-        return isinstance(default, bool) and isinstance(value, bool)
-    if isinstance(default, (int, float)):
-        return isinstance(value, (int, float))
-    return isinstance(value, type(default)) or (isinstance(default, tuple) and isinstance(value, list))
+    if default is None or isinstance(default, bool) or isinstance(value, bool):
+        return default is None or type(default) is type(value)
+    kinds = {int: (int, float), float: (int, float), tuple: (tuple, list)}
+    return isinstance(value, kinds.get(type(default), type(default)))
 
 
 def choose_roles(found: Rows, hold_out: float, seed: int) -> Texts:
@@ -99,19 +95,16 @@ def choose_roles(found: Rows, hold_out: float, seed: int) -> Texts:
     if found.triplets is None:
         assert found.labels is not None
         names, sizes = np.unique(found.labels, return_counts=True)
+        source, noun = found.source, found.noun
         if len(names) < 2:
             has = f"{names[0]}{first_reason(found.left_out)}"
-            raise LookalikeError(f"learning needs two classes or more, and {found.source} has only {has}: add another")
+            raise LookalikeError(f"learning needs two classes or more, and {source} has only {has}: add another")
         if sizes.max() < 2:
-            raise LookalikeError(
-                f"every class of {found.source} has a single {found.noun}: give at least two of some class"
-            )
+            raise LookalikeError(f"every class of {source} has a single {noun}: give at least two of some class")
+        if hold_out and not can_hold_out(found.labels):
+            few = f"fewer than two classes have four {noun}s (two to hold out and two to learn from)"
+            raise LookalikeError(f"{few}: add {noun}s, or hold none out")
         if hold_out:
-            if not can_hold_out(found.labels):
-                raise LookalikeError(
-                    f"fewer than two classes have four {found.noun}s (two to hold out and two to learn from): "
-                    f"add {found.noun}s, or hold none out"
-                )
             roles[held_out_rows(found.labels, hold_out, rng)] = HELD_OUT
     elif hold_out:
         queries = np.unique(found.triplets[:, 0])

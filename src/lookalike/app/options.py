@@ -6,8 +6,8 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -44,29 +44,27 @@ app = typer.Typer(
 
 # options that several commands have
 Source = Annotated[
-    Path, Argument(metavar="SOURCE", help="a folder of images, or vectors: a file .npy, .npz, .parquet or .csv")
+    Path, Argument(metavar="SOURCE", help="a folder of images, or vectors in .npy, .npz, .parquet or .csv")
 ]
 IdColumn = Annotated[
-    str | None, Option(metavar="NAME", help="column of the ids of vectors (default: id, or else row numbers from 0)")
+    str | None, Option(metavar="NAME", help="column of the ids of vectors (default: id, or row numbers)")
 ]
 LabelColumn = Annotated[str | None, Option(metavar="NAME", help="column of the labels of vectors (default: label)")]
-Labels = Annotated[
-    Path | None, Option(metavar="FILE.csv", help="columns path, label; of vectors id, label, or .npy with one a row")
-]
+Labels = Annotated[Path | None, Option(metavar="FILE.csv", help="columns path (or id), label; of vectors also .npy")]
 Triplets = Annotated[Path | None, Option(metavar="FILE.csv", help="columns query, positive, negative")]
 Representation = Annotated[str | None, Option(metavar="NAME", help="how images are described (default: visterms)")]
 Words = Annotated[
     int | None,
-    Option(metavar="N", min=1, help="words of the codebook of visterms (default: 100 to 1,000, by number of images)"),
+    Option(metavar="N", min=1, help="words of the codebook of visterms (default: 100 to 1,000)"),
 ]
 Seed = Annotated[int, Option(metavar="N", min=0, help="seed of all random draws")]
 Jobs = Annotated[
     int | None,
-    Option(metavar="N", min=1, help="images read in parallel; does not change the result (default: one per processor)"),
+    Option(metavar="N", min=1, help="images read in parallel (default: one per processor)"),
 ]
 CacheOption = Annotated[
     Path | None,
-    Option(metavar="FOLDER", help=f"where descriptions of images are kept (default: {CACHE} beside the file)"),
+    Option(metavar="FOLDER", help=f"keeps descriptions of images (default: {CACHE})"),
 ]
 NoCache = Annotated[bool, Option("--no-cache", help="do not keep descriptions of images")]
 AsJson = Annotated[bool, Option("--json", help="print the result as one JSON object")]
@@ -104,20 +102,17 @@ def _program(
     """Learn, use and judge image similarity."""
 
 
-def refuse_both(labels: Path | None, triplets: Path | None) -> None:
-    """Refuse two tables, of which one can be given."""
-    if labels is not None and triplets is not None:
-        raise typer.BadParameter("not allowed with --labels", param_hint="'--triplets'")
-
-
 def cache_folder(cache: Path | None, no_cache: bool, beside: Path) -> Path | None:
     """Return where descriptions are kept: what was asked for, else the cache beside a file."""
     return None if no_cache else cache or beside.parent / CACHE
 
 
-def default_output(name: str, source: Path) -> Path:
-    """Return where a file or folder of that name lies by default: here, or beside the source where here lies in it."""
+def default_output(source: Path, ending: str) -> Path:
+    """Return the name of a source with an ending: here, or beside the source where here lies in it."""
+    from lookalike.app.rows import VECTORS
+
     whole, here = (Path(os.path.realpath(path)) for path in (source, "."))
+    name = f"{whole.stem if whole.suffix.lower() in VECTORS else whole.name}{ending}"
     return Path(os.path.relpath(whole.parent / name)) if here.is_relative_to(whole) else Path(name)
 
 
@@ -168,11 +163,11 @@ def print_json(value: object) -> None:
     print(text if _encodable(escaped(text, keep="\n")) == text else json.dumps(numbers, indent=2))
 
 
-def left_out_lines(left_out: pd.DataFrame, what: str = "file") -> list[str]:
-    """Say which files, or ids, were left out, and why."""
+def left_out_lines(left_out: pd.DataFrame, noun: str = "image") -> list[str]:
+    """Say which files of images, or ids of vectors, were left out, and why."""
     if left_out.empty:
         return []
-    lines = [f"left out: {counted(len(left_out), what)}"]
+    lines = [f"left out: {counted(len(left_out), 'id' if noun == 'vector' else 'file')}"]
     lines += [f"  {short_name(str(row.path))}: {row.reason}" for row in left_out.head(_SHOWN).itertuples()]
     if len(left_out) > _SHOWN:
         lines.append(f"  and {len(left_out) - _SHOWN:,} more (--json names all)")
@@ -194,21 +189,20 @@ class StageReport:
     """Progress on standard error: a bar where somebody watches, a line every so many seconds of long work elsewhere."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self._quiet, self._what = quiet, ""
+        self._quiet, self._what, self._bar = quiet, "", ExitStack()
         self._report: Progress = lambda done, total: None
-        self._close: Callable[[], object] = lambda: None
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Tell how far a step is."""
         if not self._quiet and what != self._what:
-            self.__exit__()
+            self._bar.close()
             self._what, self._report = what, self._begin(what)
         self._report(done, total)
 
     def note(self, line: str) -> None:
         """Print a line on standard error, before what takes long."""
         if not self._quiet:
-            self.__exit__()
+            self._bar.close()
             print(escaped(line), file=sys.stderr, flush=True)
 
     def _begin(self, what: str) -> Progress:
@@ -217,8 +211,7 @@ class StageReport:
             return progress_lines(what, stream=sys.stderr)
         from tqdm import tqdm
 
-        bar = tqdm(desc=what, file=sys.stderr, leave=False, unit="")
-        self._close = bar.close
+        bar = self._bar.enter_context(tqdm(desc=what, file=sys.stderr, leave=False, unit=""))
 
         def move(done: int, total: int) -> None:
             bar.total = total
@@ -231,8 +224,15 @@ class StageReport:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._close()
-        self._close = lambda: None
+        self._bar.close()
+
+
+def tell_result(result: Mapping[str, object], lines: Iterable[str], as_json: bool, quiet: bool = False) -> None:
+    """Print a result as JSON, or else lines of it unless it is to be quiet."""
+    if as_json:
+        print_json(result)
+    elif not quiet:
+        tell(lines)
 
 
 def tell(lines: Iterable[str]) -> None:

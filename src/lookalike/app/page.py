@@ -29,10 +29,7 @@ def write_page(
     picture = cache(lambda path: _thumbnail(path, NEIGHBOUR_SIDE))
     learner = model.about()["learner"]["name"]
     learned_from = set(model.rows_.loc[model.rows_["role"] == TRAIN, "content"])
-    names = {
-        "neighbours": f"After learning ({learner})",
-        "before_learning": "Before learning (Euclidean distance)",
-    }
+    names = {"neighbours": f"After learning ({learner})", "before_learning": "Before learning (Euclidean distance)"}
     queries = []
     for result in results:
         query = Path(result["query"])
@@ -45,9 +42,8 @@ def write_page(
         facts = {"path": str(query), "label": label_in(query, root), "learned_from": seen, "rankings": rankings}
         queries.append(facts | {"picture": _thumbnail(query, QUERY_SIDE)})
     text = files("lookalike.app").joinpath("neighbours.html").read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=escaped_in_page
-    )
+    how: Any = {"trim_blocks": True, "lstrip_blocks": True, "finalize": escaped_in_page}
+    environment = Environment(autoescape=True, undefined=StrictUndefined, **how)
     page = environment.from_string(text).render(
         title=title, queries=queries, learner=learner, gallery=str(gallery), marked=any(q["label"] for q in queries)
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,11 +59,9 @@ def rate(
         write_page(drawn, images, output, title=title)
         if neighbours is not None:
             write_table(drawn, plan)
-    n_queries = int(drawn["query"].nunique())
-    if as_json:
-        options.print_json({"page": str(output), "queries": n_queries, "candidates": len(drawn)})
-    elif not quiet:
-        options.tell([f"{output}: {n_queries} queries, {len(drawn)} candidates"])
+    n_queries, n = int(drawn["query"].nunique()), len(drawn)
+    result = {"page": str(output), "queries": n_queries, "candidates": n}
+    options.tell_result(result, [f"{output}: {n_queries} queries, {n} candidates"], as_json, quiet)
 
 
 @options.command("ratings")
@@ -87,19 +84,9 @@ def ratings(
     answers = read_ratings(files, read_plan(plan))
     if output is not None:
         write_table(answers, output)
-    if as_json:
-        options.print_json(summary(answers))
-        return
-    for quantity, value in summary(answers).items():
-        if quantity != "simulated":
-            print(f"{quantity.replace('_', ' '):34}{value:8.3g}")
-
-
-def _names(text: str | None) -> str | None:
-    """Refuse a list of features that names none."""
-    if text is not None and not any(name.strip() for name in text.split(",")):
-        raise typer.BadParameter("must name a feature, as in hog,fisher")
-    return text
+    numbers = summary(answers)
+    lines = (f"{name.replace('_', ' '):34}{value:8.3g}" for name, value in numbers.items() if name != "simulated")
+    options.tell_result(numbers, lines, as_json)
 
 
 @options.command("evaluate-triplets")
@@ -107,7 +94,7 @@ def evaluate_triplets(
     folder: Annotated[Path, Argument(metavar="DIR", help="folder of rated triplets")],
     features: Annotated[
         str | None,
-        Option(metavar="NAMES", callback=_names, help="by commas (default: all, if there is no --model or --vectors)"),
+        Option(metavar="NAMES", help="by commas (default: all, if there is no --model or --vectors)"),
     ] = None,
     model: Annotated[
         Path | None, Option(metavar="FILE.lookalike", help="a network; needs the extra `deep` (torch)")
@@ -139,16 +126,17 @@ def evaluate_triplets(
 
     asked = features if features is not None else "all" if model is None and vectors is None else ""
     names = [name.strip() for name in asked.split(",") if name.strip()]
+    if features is not None and not names:
+        raise typer.BadParameter("must name a feature, as in hog,fisher", param_hint="'--features'")
     names = list(DESCRIBERS) if "all" in names else [SHORT_NAMES.get(name, name) for name in names]
     describers = [make_describer(name) for name in dict.fromkeys(names)]
     network = None if model is None else own_triplets.own_network(model)
-    called = Counter([describer.system for describer in describers])
-    called.update([network.name] if network else [])
-    called.update([escaped(vectors.stem)] if vectors else [])
-    for name in (name for name, number in called.items() if number > 1):
-        raise LookalikeError(
-            f"two systems would both be called {name} in the table: give the file of one another name, or leave one out"
-        )
+    called = [describer.system for describer in describers]
+    called += [network.name] if network else []
+    called += [escaped(vectors.stem)] if vectors else []
+    if twice := [name for name in called if called.count(name) > 1]:
+        what_now = "give the file of one another name, or leave one out"
+        raise LookalikeError(f"two systems would both be called {twice[0]} in the table: {what_now}")
     if output is not None:
         options.check_output(output, options.TABLES, model, vectors, folder)
     with options.StageReport() as progress:
@@ -162,13 +150,10 @@ def evaluate_triplets(
     if output is not None:
         write_table(table, output)
     n_queries = int(rated.triplets["query"].nunique())
-    if as_json:
-        about = {"folder": str(folder), "n_triplets": len(rated.triplets), "n_queries": n_queries, "seed": seed}
-        found = {"rejected": options.records(rated.rejected), "rows": options.records(table)}
-        options.print_json({**about, **found})
-        return
-    options.tell([f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"])
-    options.tell(_lines(table, rated, k))
+    about = {"folder": str(folder), "n_triplets": len(rated.triplets), "n_queries": n_queries, "seed": seed}
+    found = {"rejected": options.records(rated.rejected), "rows": options.records(table)}
+    first = f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"
+    options.tell_result({**about, **found}, [first, *_lines(table, rated, k)], as_json)
 
 
 def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
@@ -183,20 +168,21 @@ def _lines(table: pd.DataFrame, rated: RatedTriplets, k: int) -> list[str]:
         size += "; some have only the triplets' own images, so do not compare these scores with other pools'"
     lines.append(f"pools: {size}")
     lines += [f"codebooks: {origin}" for origin in sorted(set(table["codebook_from"])) if origin]
-    score = f"score@{k}"
     kinds = table["subset"].nunique() > 1
     head = f"{'features':<30}{'triplets':<14}" if kinds else f"{'features':<30}"
-    lines += ["", f"{head}{'precision, 95% interval':>25}{f'{score}, 95% interval':>27}{'images/s':>10}"]
+    lines += ["", f"{head}{'precision, 95% interval':>25}{f'score@{k}, 95% interval':>27}{'images/s':>10}"]
     for row in table.to_dict("records"):
         start = f"{row['system']:<30}{row['subset']:<14}" if kinds else f"{row['system']:<30}"
-        precision = f"{row['similarity_precision']:.1f}% [{row['similarity_precision_low']:.1f}, "
-        precision += f"{row['similarity_precision_high']:.1f}]"
-        scores = f"{_whole(row['score'])} [{_whole(row['score_low'])}, {_whole(row['score_high'])}]"
-        speed = "-" if math.isnan(row["images_per_second"]) else f"{row['images_per_second']:.3g}"
-        lines.append(f"{start}{precision:>25}{scores:>27}{speed:>10}")
+        precision, score = (
+            [_number(row[f"{name}{end}"], form) for end in ("", "_low", "_high")]
+            for name, form in (("similarity_precision", ".1f"), ("score", ",.0f"))
+        )
+        first = f"{precision[0]}% [{precision[1]}, {precision[2]}]"
+        second = f"{score[0]} [{score[1]}, {score[2]}]"
+        lines.append(f"{start}{first:>25}{second:>27}{_number(row['images_per_second'], '.3g'):>10}")
     return lines
 
 
-def _whole(value: float) -> str:
-    """Return a number without decimals, and without a sign before 0."""
-    return "-" if math.isnan(value) else f"{round(value):,}"
+def _number(value: float, form: str) -> str:
+    """Return a number as people read it, - for none."""
+    return "-" if math.isnan(value) else f"{value:z{form}}"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +15,11 @@ from typing import Any
 import cv2
 import numpy as np
 import PIL
+from safetensors.numpy import load, save
 
 from lookalike import __version__
-from lookalike.app.cache import Cache
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import check_regular, replacing, sum_of, without_sum
 from lookalike.core.model_file import About, Arrays
 from lookalike.core.seeds import generator
 from lookalike.features.describers import (
@@ -37,6 +41,45 @@ _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
 VERSIONS = [__version__, cv2.__version__, PIL.__version__]
 """Of what makes descriptions: another one may make others, so each has its own in the cache."""
+
+
+class Cache:
+    """Entries by group in a folder, if there is one; where it cannot be written, it is done without after a warning.
+
+    No result depends on what is in it: the name of a group says all that decides its entries, versions of code too. An
+    entry is a SHA-256 and, compressed, safetensors: those of wavelets would take 80 times the room. A damaged one goes.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+
+    def read(self, group: str) -> Iterator[Arrays]:
+        """Yield the arrays of each entry of a group."""
+        paths: list[Path] = []
+        with suppress(OSError):
+            paths = [] if self._folder is None else sorted((self._folder / group).glob("*.kept"))
+        for path in paths:
+            with suppress(OSError):
+                try:
+                    check_regular(path)
+                    content = without_sum(path.read_bytes(), group)
+                except (ValueError, LookalikeError):
+                    if path.is_file():
+                        path.unlink()
+                    continue
+                yield load(zlib.decompress(content))
+
+    def write(self, group: str, name: str, arrays: Arrays) -> None:
+        """Keep arrays as the entry of that name."""
+        if self._folder is None:
+            return
+        packed = zlib.compress(save({name: np.asarray(array, order="C") for name, array in arrays.items()}))
+        try:
+            with replacing(self._folder / group / f"{name}.kept") as part:
+                part.write_bytes(sum_of(packed, group) + packed)  # moved to another group, it is not taken
+        except (OSError, LookalikeError) as error:
+            self._folder = None
+            warnings.warn(f"nothing is cached any more: {str(error).partition(';')[0]}", stacklevel=2)
 
 
 def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:

@@ -112,10 +112,8 @@ class Rows:
         """Refuse rows of which neither labels nor triplets say which are alike."""
         if self.triplets is None and (self.labels is None or not (self.labels != "").any()):
             column = "give it a column label, name a column by --label-column, or " if self.origin else ""
-            raise LookalikeError(
-                f"{self.source} has no labels: {column}give labels or triplets by id in a file, by --labels or "
-                "--triplets"
-            )
+            what_now = f"{column}give labels or triplets by id in a file, by --labels or --triplets"
+            raise LookalikeError(f"{self.source} has no labels: {what_now}")
 
 
 def make_rows(
@@ -174,10 +172,8 @@ def make_rows(
     if triplets is not None:
         table, named = read_triplets(triplets)
         left_out += [(name, lost) for name in sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})]
-        numbers, triplets_left_out = settle_triplets(table, row_of, "with an id that has no row")
-        if not len(numbers):
-            reason = first_reason(left_out)
-            raise LookalikeError(f"{named} holds no triplet of three ids of {source}{reason}: correct its ids")
+        refusal = f"{named} holds no triplet of three ids of {source}{first_reason(left_out)}: correct its ids"
+        numbers, triplets_left_out = settle_triplets(table, row_of, "with an id that has no row", refusal)
     parts: Any = {"labels": values, "triplets": numbers, "left_out": left_out, "triplets_left_out": triplets_left_out}
     numbered = np.array_equal(known, row_numbers)
     return Rows(source, known, X, **parts, origin=origin, columns=columns, numbered=numbered)
@@ -213,10 +209,8 @@ def read_table(table: Table | ArrayLike | None, columns: Sequence[str], what: st
     if isinstance(table, pd.DataFrame):
         found, named = text_cells(table, columns, "the table"), "the table"
     elif not isinstance(table, str | os.PathLike):
-        raise LookalikeError(
-            f"the {what} is of type {type(table).__name__}: give the path of a CSV file, or a pandas DataFrame, with "
-            f"the columns {', '.join(columns)}"
-        )
+        kind, has = type(table).__name__, ", ".join(columns)
+        raise LookalikeError(f"the {what} is of type {kind}: give the path of a CSV file, or a DataFrame, with {has}")
     elif Path(table).suffix.lower() in VECTORS[:-1]:
         raise LookalikeError(f"{os.fspath(table)} is no {what}, which ends in .csv: export it as CSV")
     else:
@@ -257,11 +251,15 @@ def read_triplets(triplets: Table) -> tuple[pd.DataFrame, str]:
     return table.set_axis(TRIPLET_COLUMNS, axis=1), named
 
 
-def settle_triplets(table: pd.DataFrame, number_of: Mapping[str, int], unusable: str) -> tuple[Ints, dict[str, int]]:
-    """Return the row numbers of triplets of three rows, and how many others there are by reason."""
+def settle_triplets(
+    table: pd.DataFrame, number_of: Mapping[str, int], unusable: str, refusal: str
+) -> tuple[Ints, dict[str, int]]:
+    """Return the row numbers of triplets of three rows, if there is one, and how many others there are by reason."""
     numbers = table[TRIPLET_COLUMNS].apply(lambda texts: texts.map(number_of).fillna(-1).astype(np.int32))
     known = Rule(unusable, tuple(TRIPLET_COLUMNS), lambda cells: (cells < 0).any(axis=1))
     usable, broken = sort_out(numbers, [known, differing("with one of them twice", *TRIPLET_COLUMNS)])
+    if usable.empty:
+        raise LookalikeError(refusal)
     return np.ascontiguousarray(usable.to_numpy()), {words: len(rows) for words, rows in broken if len(rows)}
 
 
@@ -294,43 +292,33 @@ def _labels_by_id(
         return values.astype(str), left_out
     values = np.asarray(labels, dtype=object)
     if values.shape not in ((len(row_of),), (len(row_of), 1)):
-        raise LookalikeError(
-            f"{named} of shape {values.shape} are not one for each of {len(row_of):,} rows of {source}: add or drop"
-        )
+        n = len(row_of)
+        raise LookalikeError(f"{named} of shape {values.shape} are not one for each of {n:,} rows of {source}: mend it")
     return np.array(as_texts(values.ravel(), named), dtype=str), []
 
 
 def load_npy(file: Path) -> Array:
     """Read an array of a file that `reading` watches over, into memory that the file does account for."""
     check_regular(file)
-    with file.open("rb") as stream:
-        if stream.read(6) != b"\x93NUMPY":
-            raise LookalikeError(f"{file} is no array of NumPy: save it by numpy.save")
     try:
-        values = np.array(np.load(file, mmap_mode="r", allow_pickle=False))
+        values = np.array(np.lib.format.open_memmap(file, mode="r"))
         if values.dtype.kind == "U":
             values.tolist()  # text may have letters that do not exist
         return values
     except HEADER_FAILS as error:
-        if "object" in str(error).lower():
-            raise LookalikeError(
-                f"{file} holds objects of Python: save text, as in numpy.save(name, labels.astype(str))"
-            ) from error
-        raise LookalikeError(f"{file} cannot be read ({str(error)[:_LONGEST]}): save it by numpy.save") from error
+        what_now = "save it by numpy.save, text as in numpy.save(name, labels.astype(str))"
+        raise LookalikeError(f"{file} cannot be read ({str(error)[:_LONGEST]}): {what_now}") from error
 
 
 def _checked_ids(names: list[str], n: int, source: str) -> Texts:
     """Refuse ids that are not one for each row."""
     if len(names) != n:
         raise LookalikeError(f"there are {len(names):,} ids for {n:,} rows of {source}: give one for each")
-    first: dict[str, int] = {}
-    for row, name in enumerate(names):
-        if not name:
-            raise LookalikeError(f"{source} has no id in row {row} (from 0): give each row one")
-        if first.setdefault(name, row) != row:
-            raise LookalikeError(
-                f"{source} has the id {name} twice, in rows {first[name]} and {row} (from 0): give each row its own"
-            )
+    if "" in names:
+        raise LookalikeError(f"{source} has no id in row {names.index('')} (from 0): give each row one")
+    if (row := int(pd.Index(names).duplicated().argmax())) > 0:  # the first row has the id of none before it
+        places = f"rows {names.index(names[row])} and {row} (from 0)"
+        raise LookalikeError(f"{source} has the id {names[row]} twice, in {places}: give each row its own")
     return np.array(names, dtype=str)
 
 
@@ -353,9 +341,7 @@ def _checked_vectors(X: Matrix, names: list[str] | None, source: str) -> Matrix:
         bad = np.unique(np.searchsorted(X.indptr, places, "right") - 1 if is_sparse(X) else places)
         where = f"row {bad[0]} (from 0)" if names is None else f"the row of id {names[bad[0]]}"
         others = f" and {len(bad) - 1:,} other rows" if len(bad) > 1 else ""
-        raise LookalikeError(
-            f"{source} has NaN, infinity or an empty cell in {where}{others}: give numbers, or drop these rows"
-        )
+        raise LookalikeError(f"{source} has NaN, infinity or an empty cell in {where}{others}: give numbers there")
     return X
 
 
@@ -372,11 +358,9 @@ def _refuse_counts(X: Matrix, columns: Sequence[str], source: str) -> None:
         if (steps == 1).all() or (named[place] and (steps >= 1).all() and (numbers % 1 == 0).all()):
             where, what_now = f"in column {place} (from 0)", "drop that column"
             if columns:
-                where = f"under {columns[place]}"
-                what_now = "name that column by --id-column (in Python, give it as ids), or drop it"
-            raise LookalikeError(
-                f"{source} numbers its rows {where}, which learning would take for a dimension: {what_now}"
-            )
+                where, what_now = f"under {columns[place]}", "name it by --id-column (in Python, as ids), or drop it"
+            counts = f"{source} numbers its rows {where}, which learning would take for a dimension"
+            raise LookalikeError(f"{counts}: {what_now}")
 
 
 def _row_bytes(X: Matrix) -> Iterable[bytes]:

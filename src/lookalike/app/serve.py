@@ -48,7 +48,7 @@ def index(
 
     if is_vectors(folder):
         raise LookalikeError(f"{folder} is a file of vectors, which lookalike rank takes as it is: index a folder")
-    output = output or options.default_output(f"{Path(os.path.realpath(folder)).name}.gallery{SUFFIX}", folder)
+    output = output or options.default_output(folder, f".gallery{SUFFIX}")
     options.check_output(output, (SUFFIX,), model, folder)
     with fits_together(model, SIMILARITY):
         named = fingerprint(*read_parts(model))
@@ -69,18 +69,14 @@ def index(
     with opened(model, jobs, cache, no_cache, quiet) as (similarity, _):
         saved, changes = update_gallery(similarity, folder, previous, named, added, removed)
     saved.save(output, stamp)
-    left_out = [(path, reason) for path, reason in saved.left_out if not added or path in added]
+    table = pd.DataFrame(saved.left_out, columns=["path", "reason"])
+    table = table[table["path"].isin(added)] if added else table
     n_images, dimensions = saved.rows.shape
-    if as_json:
-        about = {"gallery": str(output), "model": str(model), "images": n_images, "dimensions": dimensions}
-        pairs = [{"path": path, "reason": reason} for path, reason in left_out]
-        options.print_json({**about, **changes, "left_out": pairs})
-    elif not quiet:
-        n_bytes = output.stat().st_size
-        first = f"{output}: {options.counted(n_images, 'image')} x {dimensions:,} dimensions, {n_bytes / 1e6:.1f} MB"
-        what = ", ".join(f"{number:,} {name}" for name, number in changes.items()) if previous is not None else ""
-        table = pd.DataFrame(left_out, columns=["path", "reason"])
-        options.tell([f"{first}; {what}" if what else first, *options.left_out_lines(table)])
+    size = f"{options.counted(n_images, 'image')} x {dimensions:,} dimensions, {output.stat().st_size / 1e6:.1f} MB"
+    what = ", ".join(f"{number:,} {name}" for name, number in changes.items())
+    lines = [f"{output}: {size}" + ("" if previous is None else f"; {what}"), *options.left_out_lines(table)]
+    about = {"gallery": str(output), "model": str(model), "images": n_images, "dimensions": dimensions, **changes}
+    options.tell_result(about | {"left_out": options.records(table)}, lines, as_json, quiet)
 
 
 def _path_in(folder: Path, file: Path, known: Collection[str]) -> str:
@@ -132,8 +128,8 @@ def export(
 
     if index != "Flat" and to != "faiss":
         raise typer.BadParameter(f"is for --to faiss, not for {to}", param_hint="'--index'")
-    source, of_vectors = Path(os.path.realpath(gallery)), is_vectors(gallery)
-    output = output or options.default_output(f"{source.stem if of_vectors else source.name}-{to}", gallery)
+    noun = "vector" if is_vectors(gallery) else "image"
+    output = output or options.default_output(gallery, f"-{to}")
     refuse_folder(output, NAMES)
     options.check_output(output / ABOUT, (".json",), model, gallery, labels)
     columns: Any = {"id_column": id_column, "label_column": label_column}
@@ -142,18 +138,13 @@ def export(
         rows = read(gallery, **columns)
         progress.note(taken(rows))
         about = write_export(similarity, rows, output, to=to, index=index, rank=rank)
-    if as_json:
-        left_out = options.records(similarity.left_out_)
-        options.print_json(
-            {"export": str(output), "model": str(model), "source": facts(rows), **about, "left_out": left_out}
-        )
-    elif not quiet:
-        noun = "vector" if of_vectors else "image"
-        share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"
-        metric = about["metric"].replace("_", " ")
-        lines = [
-            f"{output}: {options.counted(about['rows'], noun)} x {about['dimensions']:,} dimensions, by {metric}",
-            f"{GALLERIES[to]}, {IDS}, {QUERY_MAP}, {ABOUT}; {share} are those of lookalike rank",
-        ]
-        lost = measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []
-        options.tell([*lines, *options.left_out_lines(similarity.left_out_, "id" if of_vectors else "file"), *lost])
+    share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"
+    metric = about["metric"].replace("_", " ")
+    lines = [
+        f"{output}: {options.counted(about['rows'], noun)} x {about['dimensions']:,} dimensions, by {metric}",
+        f"{GALLERIES[to]}, {IDS}, {QUERY_MAP}, {ABOUT}; {share} are those of lookalike rank",
+        *options.left_out_lines(similarity.left_out_, noun),
+        *(measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []),
+    ]
+    result = {"export": str(output), "model": str(model), "source": facts(rows), **about}
+    options.tell_result(result | {"left_out": options.records(similarity.left_out_)}, lines, as_json, quiet)

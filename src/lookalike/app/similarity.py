@@ -24,12 +24,12 @@ from sklearn.preprocessing import normalize
 
 from lookalike import __version__
 from lookalike.app import choice, evaluation, learning, sources
-from lookalike.app.cache import Cache
-from lookalike.app.choice import NEW, SEEN, Choice, choose_learner, too_long, worse_than_none
+from lookalike.app.choice import NEW, SEEN, Choice, choose_learner, mean_map, too_long, worse_than_none
 from lookalike.app.evaluation import MIXED, Compared, choose_evaluated
 from lookalike.app.learning import HELD_OUT, TRAIN
 from lookalike.app.model_file import SCALINGS, SIMILARITY, read_parts, scaling_text, write_similarity
 from lookalike.app.representations import (
+    Cache,
     CachedDescriber,
     Workers,
     make_representation,
@@ -52,7 +52,6 @@ from lookalike.learners.model_io import from_state
 from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
 from lookalike.learners.tfidf import TFIDF
-from lookalike.ranking.rankings import Similarity as Comparer
 
 BASELINE, COSINE, OF_VECTORS = "Euclidean", "cosine", "vectors"
 MOST_COMPARED = 2_000
@@ -66,8 +65,8 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "faiss-cpu", "numba", "pillow")
 
 Source = PathLike | Rows | Matrix
 Queries = Source | Sequence[PathLike]
-OwnLabels = Table | ArrayLike | None
-OwnTriplets = Table | None
+Labels = Table | ArrayLike | None
+Triplets = Table | None
 
 
 class Columns(TypedDict, total=False):
@@ -190,7 +189,7 @@ class Similarity:
         return learner
 
     def read(
-        self, source: Source, labels: OwnLabels = None, triplets: OwnTriplets = None, **columns: Unpack[Columns]
+        self, source: Source, labels: Labels = None, triplets: Triplets = None, **columns: Unpack[Columns]
     ) -> Rows:
         """Read the rows of a source with their labels or triplets, to learn from them or to evaluate them.
 
@@ -212,36 +211,38 @@ class Similarity:
         """
         if labels is not None and triplets is not None:
             raise LookalikeError("give labels or triplets, not both")
-        if not isinstance(source, str | os.PathLike | Rows):
-            source, labels, triplets = make_rows(source, labels=labels, triplets=triplets), None, None
-            source.check_related()
-        of_vectors = self._check_source(source, labels, triplets, *columns.values())
-        if isinstance(source, Rows):
-            return self._as_learned(source)
-        self.seconds_ = {}
-        with self._timed("reading vectors" if of_vectors else "reading images"):
-            if of_vectors:
-                rows = read_vectors(source, labels=labels, triplets=triplets, **columns)
-                rows.check_related()
-                return self._as_learned(rows)
-            if any(name is not None for name in columns.values()):
-                raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
-            if self.representation_ is None:
-                self._make_representation()  # what cannot be is refused before images are read
-            how: Any = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
-            return self._as_learned(sources.read_images(source, labels, triplets, **how))
+        return self._read(source, labels, triplets, columns)
 
     def read_gallery(self, gallery: Source, **columns: Unpack[Columns]) -> Rows:
         """Read images at any depth of a folder, or a file of vectors, which need no labels."""
-        if not isinstance(gallery, str | os.PathLike | Rows):
-            gallery = make_rows(gallery)
-        of_vectors = self._check_source(gallery, *columns.values())
-        if isinstance(gallery, Rows):
-            return self._as_learned(gallery)
-        if of_vectors:
-            return self._as_learned(read_vectors(gallery, **columns))
-        how: Any = {"n_threads": self.jobs, "progress": partial(self.progress, "reading images")}
-        return self._as_learned(sources.read_gallery(gallery, **how))
+        return self._read(gallery, None, None, columns, is_gallery=True)
+
+    def _read(
+        self, source: Source, labels: Labels, triplets: Triplets, columns: Columns, is_gallery: bool = False
+    ) -> Rows:
+        """Read rows of any source; those of a gallery need neither labels nor triplets."""
+        if not isinstance(source, str | os.PathLike | Rows):
+            source, labels, triplets = make_rows(source, labels=labels, triplets=triplets), None, None
+        of_vectors = self._check_source(source, labels, triplets, *columns.values())
+        if isinstance(source, Rows):
+            rows = source
+        else:
+            self.seconds_ = {}
+            with self._timed(what := f"reading {'vectors' if of_vectors else 'images'}"):
+                how: Any = {"n_threads": self.jobs, "progress": partial(self.progress, what)}
+                if of_vectors:
+                    rows = read_vectors(source, labels=labels, triplets=triplets, **columns)
+                elif is_gallery:
+                    rows = sources.read_gallery(source, **how)
+                elif any(name is not None for name in columns.values()):
+                    raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
+                else:
+                    if self.representation_ is None:
+                        self._make_representation()  # what cannot be is refused before images are read
+                    rows = sources.read_images(source, labels, triplets, **how)
+        if not is_gallery:
+            rows.check_related()
+        return self._as_learned(rows)
 
     def check_settings(self, *, triplets: bool) -> dict[str, object]:
         """Refuse a learner or a setting that cannot be, before anything is read; return the learner's arguments."""
@@ -257,9 +258,7 @@ class Similarity:
         learning.check_learner(name, triplets=triplets)
         return learning.checked_settings(name, self.parameters)
 
-    def fit(
-        self, source: Source, labels: OwnLabels = None, triplets: OwnTriplets = None, **columns: Unpack[Columns]
-    ) -> Self:
+    def fit(self, source: Source, labels: Labels = None, triplets: Triplets = None, **columns: Unpack[Columns]) -> Self:
         """Learn from a source of rows; the parameters are those of `read`.
 
         Returns
@@ -291,9 +290,9 @@ class Similarity:
         asked, share = self._asked_classes(y, notes), 1.0
         with self._timed("choosing"):
             chosen, blend = self._choose(settings, rows, y, kept, asked, notes)
-        with self._timed("learning"):
-            name = chosen.name
-            learner = self._train(name, chosen.parameters, rows, f"learning ({name})", y=y, triplets=kept)
+        with self._timed("learning"), self._telling(f"learning ({chosen.name})"):
+            how: Any = {"triplets": kept, "seed": self.random_state, "jobs": self.jobs}
+            learner = learning.train(chosen.name, chosen.parameters, rows, y=y, **how)
         if y is not None and blend is not None:
             share = choice.weight_of(blend.share, learner, rows[choice.judged_rows(y, self.random_state)])
             learner = learner.blended(share)
@@ -322,11 +321,9 @@ class Similarity:
             scaling = _scaling_of(rows, self.asked_scaling or "length")
             if self.asked_scaling is None and rows.labels is not None and len(choice.usable_classes(rows.labels)) > 1:
                 scaling, values = choice.choose_scaling(rows.X, rows.labels, self.random_state)
-                how = scaling_text(scaling.settings())
-                notes.append(
-                    f"vectors are taken {how}: mAP {values[scaling.how]:.3f} without learning "
-                    f"(as given {values['unit']:.3f} by cosine, {values['length']:.3f} by Euclidean distance)"
-                )
+                as_given = f"as given {values['unit']:.3f} by cosine, {values['length']:.3f} by Euclidean distance"
+                best = f"{scaling_text(scaling.settings())}: mAP {values[scaling.how]:.3f} without learning"
+                notes.append(f"vectors are taken {best} ({as_given})")
             self.pipeline_ = with_steps(scaling)
             return self._steps(rows.X)
         self.representation_ = self._make_representation()
@@ -340,15 +337,11 @@ class Similarity:
         if y is None:
             return ""
         n_classes = len(choice.usable_classes(y))
-        if n_classes >= choice.FEWEST_CLASSES:
-            return self.classes or NEW
-        if self.classes != SEEN:
+        if n_classes < choice.FEWEST_CLASSES and self.classes != SEEN:
             has = "class has" if n_classes == 1 else "classes have"
-            notes.append(
-                f"chosen for the classes that were learned from: {n_classes} {has} two rows or more, and to choose for "
-                f"new classes at least {choice.FEWEST_CLASSES} are needed"
-            )
-        return SEEN
+            few = f"{n_classes} {has} two rows or more, and to choose for new classes at least {choice.FEWEST_CLASSES}"
+            notes.append(f"chosen for the classes that were learned from: {few} are needed")
+        return SEEN if n_classes < choice.FEWEST_CLASSES else self.classes or NEW
 
     def _choose(
         self,
@@ -364,43 +357,25 @@ class Similarity:
         What was chosen, and by what, is told and added to the notes.
         """
         by_distance = self._of_vectors and not self.scaling.is_unit and asked == NEW
-        chosen = choose_learner(X, y, triplets, of_distances=by_distance)
+        chosen, blend = choose_learner(X, y, triplets, of_distances=by_distance), None
+        how: Any = {"seed": self.random_state, "train": self._trained, "tell": self.progress}
+        judged = np.empty(0, str) if y is None else y[choice.judged_rows(y, self.random_state)]
         if self.learner is not None:
             name = learning.learner_name(self.learner)
             if (sentence := too_long(name, X, chosen)) is not None:
                 self.note(sentence)
             chosen = Choice(name, settings, "it was named")
-        how: Any = {"seed": self.random_state, "train": self._trained, "tell": self.progress}
-        blend = None
-        judged = np.empty(0, str) if y is None else y[choice.judged_rows(y, self.random_state)]
-        if y is not None and self.learner is None and can_hold_out(judged):
-            candidates = choice.candidates_for_seen(chosen, X, y)
-            name, found, values = choice.choose_for_seen(candidates, X, y, **how)
-            listing = ", ".join(f"{value:.3f} {method or 'without learning'}" for method, value in values.items())
+        elif y is not None and can_hold_out(judged):
+            best, listing = choice.choose_for_seen(choice.candidates_for_seen(chosen, X, y), X, y, **how)
             if asked == SEEN:
-                reason = f"it ranks held-out rows of the classes learned from best (mAP {listing})"
-                if not values.get(name, 0) > values[""]:
-                    reason = f"no learner ranks held-out rows better than no learning (mAP {listing})"
-                chosen = Choice(name, found, reason)
-            elif values.get(name, 0) > values[""]:
-                notes.append(
-                    f"--for seen would take {name}: mAP of held-out rows of the classes learned from: {listing}"
-                )
+                chosen = best
+            elif best.name != BASELINE:
+                classes = "held-out rows of the classes learned from"
+                notes.append(f"--for seen would take {best.name}: mAP of {classes}: {listing}")
         enough = len(choice.usable_classes(judged)) >= choice.FEWEST_CLASSES
         if asked == NEW and y is not None and enough and learner_class(chosen.name).can_blend:
             blend = choice.blend_for_new_classes(chosen.name, chosen.parameters, X, y, **how)
-        if blend is None:
-            notes.append(str(chosen))
-        elif blend.share:
-            gain = f"{blend.gain:+.3f} (95% interval {blend.low:+.3f} to {blend.high:+.3f})"
-            notes.append(
-                f"{blend.share:.0%} of {chosen.name} in a blend with no learning: mAP of classes that were held out is "
-                f"{gain} over no learning"
-            )
-        else:
-            notes.append(
-                f"no learning: no share of {chosen.name} ranks held-out classes better than none by its 95% interval"
-            )
+        notes.append(str(chosen) if blend is None else blend.sentence_on(chosen.name))
         for line in notes:
             self.note(line)
         return chosen, blend
@@ -412,21 +387,19 @@ class Similarity:
             settings["early_stopping"] = can_hold_out(y)
         return learning.train(name, settings, X, y=y, seed=self.random_state, jobs=self.jobs)
 
-    def _train(
-        self, name: str, settings: Mapping[str, object], X: Matrix, what: str, **related: Any
-    ) -> SimilarityLearner:
-        """Train a learner, and tell so."""
-        self.progress(what, 0, 1)
-        learner = learning.train(name, settings, X, seed=self.random_state, jobs=self.jobs, **related)
-        self.progress(what, 1, 1)
-        return learner
+    def _trained_again(self, X: Matrix, y: Array) -> SimilarityLearner:
+        """Train a learner on other rows as that of the model was trained."""
+        own, share = self.learner_, self._of_fit["share"]
+        settings = {key: value for key, value in own.get_params().items() if key not in learning.OURS}
+        learner = self._trained(type(own).__name__, settings, X, y=y)
+        return learner if share == 1 else learner.blended(share)
 
     def _compare_held_out(self, found: Rows, roles: Texts) -> None:
         """Say where some of the held-out rows are ranked worse after learning than before."""
         held_out = np.flatnonzero(roles == HELD_OUT)
-        chosen = np.sort(generator(self.random_state, "own images", "compared").permutation(held_out)[:MOST_COMPARED])
-        if found.triplets is not None or found.labels is None or not len(chosen):
+        if found.triplets is not None or found.labels is None or not len(held_out):
             return
+        chosen = np.sort(generator(self.random_state, "own images", "compared").permutation(held_out)[:MOST_COMPARED])
         with suppress(LookalikeError):  # any order of these rows is right
             compared = self._compared(self._described(found.take(chosen))[0], found)
             table = evaluation.compare_on_labels(compared, found.labels[chosen], seed=self.random_state)
@@ -472,19 +445,24 @@ class Similarity:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
         if len(getattr(queries, "shape", ())) == 2:
             queries = make_rows(queries)
-        queries = [queries] if isinstance(queries, str | os.PathLike) else queries
-        asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(queries)
+        names: list[str] = []
+        if not isinstance(queries, Rows):
+            listed = [queries] if isinstance(queries, str | os.PathLike) else queries
+            names = list(dict.fromkeys(os.fspath(query) for query in listed))
+        asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(names)
         # names of columns beside a gallery that is read are those of a file of queries
         found = self.read_gallery(gallery) if isinstance(gallery, Rows) else self.read_gallery(gallery, **columns)
-        wanted = asked or self._query_vectors(queries, found, columns)
+        if isinstance(queries, Rows):
+            wanted = self.read_gallery(queries)
+        else:
+            wanted = asked or self._query_vectors(names, found, columns)
         self.left_out_ = _reasons_table(wanted.left_out + found.left_out)
         asking, asked_of = self._described(wanted, found)
         results: list[dict[str, Any]] = [{"query": query} for query in wanted.ids.tolist()]
         for name, learned in which.items():
-            (learner, rows), (_, others) = (
-                self._side(raw, True, source) if learned else self._plain(raw, source)
-                for raw, source in ((asking, wanted), (asked_of, found))
-            )
+            taken = self._learner_rows if learned else self._plain_rows
+            rows, others = taken(asking, wanted), taken(asked_of, found)
+            learner = self.learner_ if learned else Euclidean().fit(rows)
             ranked = evaluation.nearest(learner, (wanted, rows), (found, others), k)
             for result, neighbours in zip(results, ranked, strict=True):
                 result[name] = neighbours
@@ -493,8 +471,8 @@ class Similarity:
     def evaluate(
         self,
         source: Source,
-        labels: OwnLabels = None,
-        triplets: OwnTriplets = None,
+        labels: Labels = None,
+        triplets: Triplets = None,
         *,
         ks: Sequence[int] = PRECISION_AT,
         everything: bool = False,
@@ -538,27 +516,24 @@ class Similarity:
             answers = about_seen & learning.held_out_answers(found, self.hold_out, self._of_fit["seed"])
         rows, judged, counts = choose_evaluated(found, seen, answers, everything=everything)
         compared = self._compared(self._described(found.take(rows))[0], found)
-        if judged is not None:
-            assert found.triplets is not None
-            table = evaluation.compare_on_triplets(compared, judged, self.random_state)
-            share, n_questions = evaluation.agreement(found.triplets)
-            counts["agreement"], counts["questions_repeated"] = share, n_questions
-            if answers.any() and not everything:
-                known = np.unique(found.triplets[answers])
-                places = np.searchsorted(known, found.triplets[answers]).astype(np.int32)
-                on_seen = self._compared(self._described(found.take(known))[0], found)
-                of_answers = evaluation.compare_on_triplets(on_seen, places, self.random_state)
-                counts["answers_held_out"] = {"triplets": len(places), "rows": of_answers.to_dict("records")}
-        else:
+        if judged is None:
             assert found.labels is not None
             own = found.labels[rows]
             table = evaluation.compare_on_labels(compared, own, ks, self.random_state, noun=found.noun)
+        else:
+            assert found.triplets is not None
+            table = evaluation.compare_on_triplets(compared, judged, self.random_state)
+            counts["agreement"], counts["questions_repeated"] = evaluation.agreement(found.triplets)
+            if answers.any() and not everything:
+                known = replace(found, triplets=found.triplets[answers]).related()
+                assert known.triplets is not None
+                on_known = self._compared(self._described(known)[0], found)
+                of_answers = evaluation.compare_on_triplets(on_known, known.triplets, self.random_state)
+                counts["answers_held_out"] = {"triplets": len(known.triplets), "rows": of_answers.to_dict("records")}
         table.attrs.update(counts)
         return table
 
-    def evaluate_new_classes(
-        self, source: Source, labels: OwnLabels = None, **columns: Unpack[Columns]
-    ) -> pd.DataFrame:
+    def evaluate_new_classes(self, source: Source, labels: Labels = None, **columns: Unpack[Columns]) -> pd.DataFrame:
         """Compare as `evaluate` does, on classes that a learner of the same kind and settings has not learned from.
 
         A quarter of the classes is drawn by `random_state`, at least two. The learner is fitted to all rows of the
@@ -576,27 +551,25 @@ class Similarity:
             As of `evaluate`, of mean average precision. Its ``attrs`` have the ``gains``, the ``classes`` that were
             drawn, how many rows of them were ``evaluated``, and how many rows were ``learned_from``.
         """
-        learner = self.learner_
+        name = type(self.learner_).__name__
         found = self.read(source, labels, **columns).related()
         if self.n_triplets_ or found.triplets is not None or found.labels is None:
             raise LookalikeError("the classes of triplets are not known")
-        is_new = learning.choose_new_classes(found.labels, generator(self.random_state, "own images", "new classes"))
-        y, name = found.labels[~is_new], type(learner).__name__
-        settings = {key: value for key, value in learner.get_params().items() if key not in learning.OURS}
-        if settings.get("early_stopping"):
-            settings["early_stopping"] = can_hold_out(y)
-        (raw,) = self._described(found)
-        rows = self._side(raw, True, found)[1][~is_new]
-        learner = self._train(name, settings, rows, f"learning ({name}) without a quarter of the classes", y=y)
-        if (share := self._of_fit["share"]) != 1:
-            learner = learner.blended(share)
-        own = found.labels[is_new]
+        is_new = self._new_classes(found.labels)
+        y, own, (raw,) = found.labels[~is_new], found.labels[is_new], self._described(found)
+        rows = self._learner_rows(raw, found)[~is_new]
+        with self._telling(f"learning ({name}) without a quarter of the classes"):
+            learner = self._trained_again(rows, y)
         compared = self._compared(raw[is_new], found, learner)
         table = evaluation.compare_on_labels(compared, own, seed=self.random_state, noun=found.noun)
         table.attrs |= {"classes": np.unique(own).tolist(), "evaluated": len(own), "learned_from": len(y)}
         return table
 
-    def compare(self, source: Source, labels: OwnLabels = None, **columns: Unpack[Columns]) -> pd.DataFrame:
+    def _new_classes(self, labels: Texts) -> Truths:
+        """Mark the rows of a quarter of the classes."""
+        return learning.choose_new_classes(labels, generator(self.random_state, "own images", "new classes"))
+
+    def compare(self, source: Source, labels: Labels = None, **columns: Unpack[Columns]) -> pd.DataFrame:
         """Measure the model beside what one would take in its place, on classes that are seen and that are new.
 
         All learn from the rows that the model has learned from, and are asked with the others (``seen``); and again
@@ -618,38 +591,27 @@ class Similarity:
         found = self.read(source, labels, **columns).related()
         seen = self.learned_from(found)
         if found.labels is None or not seen.any() or seen.all():
-            raise LookalikeError(
-                f"{found.source} must have labelled rows that the model has learned from, and others to ask with: fit "
-                "with --hold-out 0.25, and name the same source"
-            )
+            lacks = f"{found.source} lacks labelled rows that the model has learned from, or others to ask with"
+            raise LookalikeError(f"{lacks}: fit with --hold-out 0.25, and name the same source")
         y, (raw,) = found.labels, self._described(found)
-        X = self._side(raw, True, found)[1]
-        is_new = None
+        X, parts = self._learner_rows(raw, found), {"seen": (seen, ~seen)}
         with suppress(LookalikeError):  # there are too few classes
-            is_new = learning.choose_new_classes(y, generator(self.random_state, "own images", "new classes"))
-        parts = [(seen, ~seen)] + ([] if is_new is None else [(~is_new, is_new)])
-        own = type(self.learner_).__name__
-        settings = {key: value for key, value in self.learner_.get_params().items() if key not in learning.OURS}
-        ways = {f"this model ({own})": partial(self._as_this, own, settings)} | choice.rivals(
-            X[seen], y[seen], self._trained
-        )
-        records = []
+            is_new = self._new_classes(y)
+            parts["new"] = (~is_new, is_new)
+        this = {f"this model ({type(self.learner_).__name__})": self._trained_again}
+        ways = this | choice.rivals(X[seen], y[seen], self._trained)
+        records: list[dict[str, object]] = []
         for number, (name, way) in enumerate(ways.items()):
             self.progress(f"learning ({name})", number, len(ways))
             start = time.process_time()
-            fitted = [way(X[known], y[known]) for known, _ in parts]
+            fitted = {part: way(X[known], y[known]) for part, (known, _) in parts.items()}
             seconds = (time.process_time() - start) / len(parts)
-            values = [_map(model, X[asked], y[asked]) for model, (_, asked) in zip(fitted, parts, strict=True)]
-            records.append((name, *values, seconds))
+            values = {part: mean_map(fitted[part], X[asked], y[asked]) for part, (_, asked) in parts.items()}
+            records.append({"method": name, **values, "seconds": seconds})
         for name, (plain, rows) in list(self._compared(raw, found).items())[1:]:
-            records.append((name, *(_map(plain, rows[asked], y[asked]) for _, asked in parts), 0.0))
-        names = [*["method", "seen", "new"][: 1 + len(parts)], "seconds"]
-        return pd.DataFrame(records, columns=names).reindex(columns=["method", "seen", "new", "seconds"])
-
-    def _as_this(self, name: str, settings: Mapping[str, object], X: Matrix, y: Array) -> SimilarityLearner:
-        """Learn as the model did, on other rows."""
-        learner, share = self._trained(name, settings, X, y=y), self._of_fit["share"]
-        return learner if share == 1 else learner.blended(share)
+            values = {part: mean_map(plain, rows[asked], y[asked]) for part, (_, asked) in parts.items()}
+            records.append({"method": name, **values, "seconds": 0.0})
+        return pd.DataFrame(records, columns=["method", "seen", "new", "seconds"])
 
     def vectors(
         self, source: Source, *, learned: str | None = None, **columns: Unpack[Columns]
@@ -684,8 +646,8 @@ class Similarity:
             self._learn_representation(found)
         (raw,) = self._described(found)
         if learned is None:
-            return self._side(raw, False, found)[1], found.table()
-        learner, rows = self._side(raw, True, found)
+            return self._taken(raw, found, self._steps if self._of_vectors else None), found.table()
+        learner, rows = self.learner_, self._learner_rows(raw, found)
         has_own_gallery = found.root is None and self.keeps_gallery
         if has_own_gallery and learned == "gallery":
             return raw, found.table()
@@ -711,15 +673,12 @@ class Similarity:
             return
         train = self.rows_.loc[self.rows_["role"] == TRAIN, "id"].to_numpy(str)
         if n_known := int((np.isin(found.ids, train) & ~seen).sum()):
-            warnings.warn(
-                f"the model has learned from {n_known:,} ids of {found.source} with other numbers: if rounding changed "
-                "them, they are no new vectors",
-                stacklevel=3,
-            )
+            known = f"the model has learned from {n_known:,} ids of {found.source} with other numbers"
+            warnings.warn(f"{known}: if rounding changed them, they are no new vectors", stacklevel=3)
 
     def learner_rows(self, rows: Rows) -> Matrix:
         """Return rows that were read before as the learner takes them: (n, d)."""
-        return self._side(self._described(rows)[0], True, rows)[1]
+        return self._learner_rows(self._described(rows)[0], rows)
 
     def learned_from(self, rows: Rows) -> Truths:
         """Tell of each row whether one of its content was learned from."""
@@ -851,10 +810,7 @@ class Similarity:
         of_vectors = source.root is None if isinstance(source, Rows) else is_vectors(source)
         named = source.source if isinstance(source, Rows) else os.fspath(source)
         if isinstance(source, Rows) and any(part is not None for part in given):
-            raise LookalikeError(
-                f"{named} is read already: give labels, triplets and names of columns to what reads it, such as "
-                "lookalike.app.rows.make_rows"
-            )
+            raise LookalikeError(f"{named} is read already: give labels, triplets and names of columns to make_rows")
         if of_vectors and self.words is not None:
             raise LookalikeError(f"--words is for images, and {named} holds vectors: leave it out")
         if not of_vectors and self.asked_scaling is not None:
@@ -900,10 +856,8 @@ class Similarity:
         if rows.X is None or not hasattr(self, "pipeline_"):
             return rows
         if rows.X.shape[1] != self._n_dimensions:
-            raise LookalikeError(
-                f"{rows.source} has {rows.X.shape[1]:,} dimensions, and the model compares vectors of "
-                f"{self._n_dimensions:,}: give vectors of the same kind as it learned from"
-            )
+            kinds = f"{rows.X.shape[1]:,} dimensions, and the model compares vectors of {self._n_dimensions:,}"
+            raise LookalikeError(f"{rows.source} has {kinds}: give vectors of the same kind as it learned from")
         if is_sparse(rows.X) and len(self.scaling.mean_):
             raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
         learned = self.columns_
@@ -913,37 +867,28 @@ class Similarity:
             if tuple(map(str, range(len(learned)))) in (learned, rows.columns):
                 return rows  # one side has only numbers, as pandas gives them to columns that nobody named
             (other, *_) = [name for name in rows.columns if name not in learned]
-            raise LookalikeError(
-                f"{rows.source} has no column {lacking[0]}, which the model learned from, and has {other} instead: "
-                "give it the same columns"
-            )
+            lacks = f"{rows.source} has no column {lacking[0]}, which the model learned from, and has {other} instead"
+            raise LookalikeError(f"{lacks}: give it the same columns")
         sentence = f"{rows.source} has its columns in another order than the model learned from: they are put into that"
         warnings.warn(sentence, stacklevel=2)
         return replace(rows, X=rows.X[:, [rows.columns.index(name) for name in learned]], columns=learned)
 
-    def _query_images(self, queries: Sequence[PathLike]) -> Rows:
+    def _query_images(self, names: list[str]) -> Rows:
         """Read query images, of which some may be left out."""
-        names = list(dict.fromkeys(os.fspath(query) for query in queries))
         asked = sources.read_files(names, n_threads=self.jobs)
         if n_bad := len(asked.left_out):  # nothing in the rankings shows that one is lacking
             warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=3)
         return asked
 
-    def _query_vectors(self, queries: Rows | Sequence[PathLike], gallery: Rows, columns: Columns) -> Rows:
+    def _query_vectors(self, names: list[str], gallery: Rows, columns: Columns) -> Rows:
         """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
-        if isinstance(queries, Rows):
-            return self.read_gallery(queries)
-        names = list(dict.fromkeys(os.fspath(query) for query in queries))
         if len(names) == 1 and names[0] not in gallery.ids and is_vectors(names[0]):
             has_columns = Path(names[0]).suffix.lower() not in (".npy", ".npz")  # else, they are the gallery's
             return self._as_learned(read_vectors(names[0], **(columns if has_columns else {})))
         row_of = {name: row for row, name in enumerate(gallery.ids.tolist())}
-        for name in names:
-            if name not in row_of:
-                raise LookalikeError(
-                    f"{gallery.source} has no row of the id {short_name(name)}: name ids in it, or one file of vectors "
-                    "to ask with"
-                )
+        if lacking := [name for name in names if name not in row_of]:
+            what_now = "name ids in it, or one file of vectors to ask with"
+            raise LookalikeError(f"{gallery.source} has no row of the id {short_name(lacking[0])}: {what_now}")
         return replace(gallery.take(np.array([row_of[name] for name in names])), left_out=[])
 
     def _work(self) -> Workers:
@@ -953,41 +898,35 @@ class Similarity:
         """Return rows as a learner takes them: vectors scaled, images of long descriptions reduced."""
         return self.pipeline_[:-1].transform(rows)
 
-    def _side(self, raw: Matrix, learned: bool, source: Rows) -> tuple[SimilarityLearner, Matrix]:
-        """Return what compares descriptions, and the rows that it takes."""
+    def _learner_rows(self, raw: Matrix, source: Rows) -> Matrix:
+        """Return descriptions as the learner takes them."""
+        self._check_fitted()
+        return self._taken(raw, source, self._steps)
+
+    def _plain_rows(self, raw: Matrix, source: Rows) -> Matrix:
+        """Return descriptions as they are compared without learning: vectors as they are given."""
+        return self._taken(raw, source, self.scaling.as_given if self._of_vectors else None)
+
+    def _taken(self, raw: Matrix, source: Rows, step: Callable[[Matrix], Matrix] | None) -> Matrix:
+        """Return descriptions, those of images weighed, after a step; refuse those whose products cannot be held."""
         with np.errstate(over="ignore"):  # infinity is refused below
             rows = raw if self.representation_ is None else self.representation_.describer.weigh(raw)
-            rows = self._steps(rows) if learned or self._of_vectors else rows
+            rows = rows if step is None else step(rows)
         if source.root is not None and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
             raise LookalikeError("the model describes images by NaN or infinity: fit it again")
-        self._check_products(rows, source)
-        return (self.learner_ if learned else Euclidean().fit(rows)), rows
-
-    def _plain(self, raw: Matrix, source: Rows) -> tuple[SimilarityLearner, Matrix]:
-        """Return what compares descriptions without learning, by Euclidean distance: vectors as they are given."""
-        if not self._of_vectors:
-            return self._side(raw, False, source)
-        with np.errstate(over="ignore"):  # infinity is refused below
-            rows = self.scaling.as_given(raw)
-        self._check_products(rows, source)
-        return Euclidean().fit(rows), rows
-
-    def _check_products(self, rows: Matrix, source: Rows) -> None:
-        """Refuse rows whose products cannot be held."""
         if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
-            raise LookalikeError(
-                f"{source.source} has values up to {largest:.2g} and what the model learned from a mean length of 1, "
-                "so their products cannot be held: give it vectors of the same kind"
-            )
+            far = f"{source.source} has values up to {largest:.2g}, and what was learned from a mean length of 1"
+            raise LookalikeError(f"{far}, so their products cannot be held: give it vectors of the same kind")
+        return rows
 
     def _compared(self, raw: Matrix, source: Rows, learner: SimilarityLearner | None = None) -> dict[str, Compared]:
         """Return what is compared on descriptions: what was learned, Euclidean distance, and cosine."""
-        (own, rows), plain = self._side(raw, True, source), self._plain(raw, source)
+        name, rows, plain = type(self.learner_).__name__, self._learner_rows(raw, source), self._plain_rows(raw, source)
         # vectors as they are given, before they are centred
-        unit = normalize(raw.astype(np.float64) if self._of_vectors else plain[1])
-        name = type(own).__name__
+        unit = normalize(raw.astype(np.float64) if self._of_vectors else plain)
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"
-        return {name: (learner or own, rows), baseline: plain, COSINE: (TFIDF().fit(unit), unit)}
+        without = {baseline: (Euclidean().fit(plain), plain), COSINE: (TFIDF().fit(unit), unit)}
+        return {name: (learner or self.learner_, rows), **without}
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
@@ -995,37 +934,24 @@ class Similarity:
         yield
         self.seconds_[what] = time.perf_counter() - start
 
+    @contextmanager
+    def _telling(self, what: str) -> Iterator[None]:
+        """Tell of a step whose length is not known."""
+        self.progress(what, 0, 1)
+        yield
+        self.progress(what, 1, 1)
+
 
 class ImageSimilarity(Similarity):
-    """A `Similarity` of images; what it takes and has is the same, and `images_` besides.
-
-    Attributes
-    ----------
-    images_ : DataFrame
-        After `fit`: ``path``, ``label``, ``sha256``, ``role`` (train or held-out) of the images.
-
-    Examples
-    --------
-    >>> from lookalike import ImageSimilarity
-    >>> model = ImageSimilarity(hold_out=0.25).fit("photos")  # doctest: +SKIP
-    >>> model.rank(["query.jpg"], "photos", k=5)  # doctest: +SKIP
-    """
+    """A `Similarity` of images: ``ImageSimilarity(hold_out=0.25).fit("photos").rank("query.jpg", "photos", k=5)``."""
 
     def __init__(self, representation: str = VISTERMS, learner: str | None = None, **how: Any) -> None:
         super().__init__(representation, learner, **how)
 
     @property
     def images_(self) -> pd.DataFrame:
-        """Return what `rows_` has, under the names of images."""
+        """Return `rows_`, in which ``sha256`` is the ``content`` of images."""
         return self.rows_.rename(columns={"content": "sha256"})
-
-
-def _map(model: Comparer, X: Matrix, y: Texts) -> float:
-    """Return mean average precision of rows that query each other, or say why there is none."""
-    try:
-        return choice.mean_map(model, X, y)
-    except ValueError as error:
-        raise LookalikeError(str(error)) from error
 
 
 def _scaling_of(rows: Rows, how: str = "length") -> Scaling:
@@ -1037,7 +963,6 @@ def _scaling_of(rows: Rows, how: str = "length") -> Scaling:
 
 
 def _reasons_table(reasons: Reasons) -> pd.DataFrame:
-    """Return what was left out as a table."""
     return pd.DataFrame(reasons, columns=["path", "reason"], dtype=str)
 
 

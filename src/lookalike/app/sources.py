@@ -53,10 +53,8 @@ def read_images(
         row_of = {sha256: row for row, sha256 in enumerate(images["sha256"])}
         number_of = {path: row_of[sha256] for path, sha256 in zip(facts["path"], facts["sha256"], strict=True)}
         rows = {text: number_of[path] for text, path in located.items() if path in number_of}
-        numbers, triplets_left_out = settle_triplets(table, rows, UNUSABLE)
-        if not len(numbers):
-            reason = first_reason(left_out)
-            raise LookalikeError(f"{named} holds no triplet of three images that can be used{reason}: correct it")
+        refusal = f"{named} holds no triplet of three images that can be used{first_reason(left_out)}: correct it"
+        numbers, triplets_left_out = settle_triplets(table, rows, UNUSABLE, refusal)
         return rows_of_images(root, images, left_out, triplets=numbers, triplets_left_out=triplets_left_out)
     table, named = read_table(labels, ["path", "label"], "table of labels")
     table, lost = settle_labels(table, partial(locate, root))
@@ -127,8 +125,6 @@ def _usable(root: Path, manifest: pd.DataFrame) -> tuple[pd.DataFrame, Reasons]:
     sides = manifest[["width", "height"]].min(axis=1)
     usable = (manifest["status"] == "ok") | ((manifest["status"] == "too_small") & (sides >= MIN_SIDE))
     if not usable.any():
-        raise LookalikeError(
-            f"{root} holds no image of at least {MIN_SIDE} x {MIN_SIDE} pixels: name a folder of photographs"
-        )
+        raise LookalikeError(f"{root} holds no image of {MIN_SIDE} x {MIN_SIDE} pixels or more: name another folder")
     others = manifest[~usable & (manifest["reason"] != "hidden")]
     return manifest[usable], list(others[["path", "reason"]].itertuples(index=False, name=None))

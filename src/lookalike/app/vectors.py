@@ -29,27 +29,22 @@ FORMATS = f"{', '.join(VECTORS[:-1])} or {VECTORS[-1]}"
 ID_COLUMNS, LABEL_COLUMNS = ("id", "__index_level_0__", ""), ("label",)
 """Columns of ids (the second and third are how pandas writes the index of a table) and of labels by default."""
 _UNNAMED = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # what pandas calls an index that has no name
+_NO_DIMENSION = "name the column by --id-column or --label-column, or drop it"
 _LONGEST = 80  # letters of a reason of Arrow's, which may hold a whole line
 
 
 def is_vectors(source: object) -> bool:
     """Tell whether a source of rows is a file of vectors, by its name, and refuse a file of neither kind."""
     if not isinstance(source, str | os.PathLike):
-        raise LookalikeError(
-            f"rows cannot be read from a {type(source).__name__}: give the path of a folder of images or of a file of "
-            "vectors, or make rows of arrays by lookalike.app.rows.make_rows"
-        )
+        kind = type(source).__name__
+        raise LookalikeError(f"rows cannot be read from a {kind}: give the path of images or vectors, or use make_rows")
     if kind := _kind_of_parts(Path(source)):
-        raise LookalikeError(
-            f"{os.fspath(source)} is a folder of {kind} files: write their rows into one {kind} file, and name that"
-        )
+        raise LookalikeError(f"{source} is a folder of {kind} files: write their rows into one {kind} file, name that")
     if (suffix := Path(source).suffix.lower()) in VECTORS:
         return True
     if Path(source).is_file():
         ends = f"ends in {suffix}" if suffix else "has no ending"
-        raise LookalikeError(
-            f"{os.fspath(source)} is a file that {ends}: name a folder of images, or save vectors as {FORMATS}"
-        )
+        raise LookalikeError(f"{source} is a file that {ends}: name a folder of images, or save vectors as {FORMATS}")
     return False
 
 
@@ -85,10 +80,7 @@ def read_vectors(
     with reading(file, "file of vectors"):
         if suffix in (".npy", ".npz"):
             for column in filter(None, (id_column, label_column)):
-                raise LookalikeError(
-                    f"{named} has rows and no columns by name, so none named {column}: leave the name out, and give "
-                    "labels or triplets by row number"
-                )
+                raise LookalikeError(f"{named} has rows and no columns by name, so none named {column}: leave it out")
             found: dict[str, Any] = {"X": load_npy(file) if suffix == ".npy" else _read_npz(file)}
         else:
             read = _read_csv if suffix == ".csv" else _read_parquet
@@ -129,8 +121,7 @@ def _read_csv(file: Path, id_column: str | None, label_column: str | None) -> pa
             raise LookalikeError(f"{file} has numbers in its first line: write the names of the columns there")
         return _sorted_columns(names, file, id_column, label_column)[2]
 
-    what_now = "name the column by --id-column or --label-column, or drop it"
-    return read_columns(file, dimensions, "file of vectors", what_now)
+    return read_columns(file, dimensions, "file of vectors", _NO_DIMENSION)
 
 
 def _are_numbers(names: Sequence[str]) -> bool:
@@ -194,9 +185,7 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
         for name in (name for name, values in kinds.items() if values is None):
             kind = str(table.schema.field(name).type)
             what = "text" if "string" in kind else kind
-            raise LookalikeError(
-                f"{file} has {what} under {name}, and no numbers: name it by --id-column or --label-column, or drop it"
-            )
+            raise LookalikeError(f"{file} has {what} under {name}, and no numbers: {_NO_DIMENSION}")
         wide = any(str(table.schema.field(name).type) == "double" for name in names)
         found["X"] = np.empty((table.num_rows, len(names)), np.float64 if wide else np.float32)
         for place, values in enumerate(kinds.values()):
@@ -221,15 +210,11 @@ def _numbers(column: pd.Series) -> Array | None:
 
 def _stacked(column: pd.Series, name: str, file: Path) -> Array:
     """Return the lists of a column, which must be of one length, as rows."""
-    missing = np.flatnonzero(column.isna())
-    if len(missing):
-        raise LookalikeError(f"{file} has no vector under {name} in row {missing[0]} (from 0): give each row one")
-    lengths = column.map(len).to_numpy()
+    lengths = np.array([0 if vector is None else len(vector) for vector in column])
     if (others := np.flatnonzero(lengths != lengths[0])).size:
-        raise LookalikeError(
-            f"{file} has vectors of several lengths under {name}: {lengths[0]} numbers in row 0, {lengths[others[0]]} "
-            f"in row {others[0]} (from 0); give all rows as many"
-        )
+        row, several = others[0], f"{file} has vectors of several lengths under {name}"
+        numbers = f"{lengths[0]} numbers in row 0, {lengths[row]} in row {row} (from 0)"
+        raise LookalikeError(f"{several}: {numbers}; give all rows as many")
     values = _numbers(pd.Series(np.concatenate(column.to_numpy())))
     if values is None:
         raise LookalikeError(f"{file} has lists under {name} that hold no numbers: write lists of numbers")

@@ -9,10 +9,9 @@ import scipy.sparse as sp
 
 from lookalike import OASIS, Euclidean, ImageSimilarity
 from lookalike.app import representations
-from lookalike.app.cache import Cache
 from lookalike.app.gallery import update_gallery
 from lookalike.app.learning import checked_settings, learner_name, stream, train
-from lookalike.app.representations import Workers, make_representation
+from lookalike.app.representations import Cache, Workers, make_representation
 from lookalike.app.sources import read_images
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb

@@ -554,9 +554,9 @@ def cut(path):
     path.write_bytes((path.parent / "v.npy").read_bytes()[:200])
 
 
-FOLDER, NAMES = ": write their rows into one .parquet file, and name that", {"id": ["p", "q"]}
+FOLDER, NAMES = ": write their rows into one .parquet file, name that", {"id": ["p", "q"]}
 FIRST_LINE = "a.csv has numbers in its first line: write the names of the columns there"
-OBJECTS = "l.npy holds objects of Python: save text, as in numpy.save(name, labels.astype(str))"
+OBJECTS = "Python objects in dtype.): save it by numpy.save, text as in numpy.save(name, labels.astype(str))"
 TWO_LISTS = [[1.0], [2.0]]
 MISTAKES = [
     ("a.npy", array(changed(7, np.nan)), "a.npy has NaN, infinity or an empty cell in row 7 (from 0): give numbers"),
@@ -566,18 +566,18 @@ MISTAKES = [
     ("a.npy", array(COUNTED[["d0", "Id"]].to_numpy()), "numbers its rows in column 1 (from 0), which learning"),
     *((f"a{suffix}", content(POINTER), "is a pointer of Git LFS, not") for suffix in VECTORS),
     ("a.npy", cut, "a.npy cannot be read (mmap"),
-    ("a.npy", content("1,2"), "a.npy is no array of NumPy: save it by numpy.save"),
+    ("a.npy", content("1,2"), "a.npy cannot be read (EOF: reading magic string, expected 8 bytes got 3): save it by"),
     ("a.npy", lambda path: None, "there is no file of vectors a.npy: check the name"),
     ("a.npz", lambda path: np.savez(path, X=X, y=Y), "a.npz cannot be read (it holds X, y, and no sparse matrix)"),
     ("a.pkl", content("x"), "a.pkl is a file that ends in .pkl: name a folder of images, or save"),
-    ("a/b.npy", array(X), "a is a folder of .npy files: write their rows into one .npy file, and name that"),
+    ("a/b.npy", array(X), "a is a folder of .npy files: write their rows into one .npy file, name that"),
     ("a/p=1/b.parquet", parquet(id=["p"], v=[1.0]), f"a is a folder of .parquet files{FOLDER}"),
     ("a.parquet", content("x"), "a.parquet is no Parquet file, or damaged ("),
     ("a.parquet", parquet(**NAMES, v=[[1.0, 2.0], [1.0]]), "lengths under v: 2 numbers in row 0, 1 in row 1"),
-    ("a.parquet", parquet(**NAMES, v=[[1.0], None]), "a.parquet has no vector under v in row 1 (from 0): give each"),
+    ("a.parquet", parquet(**NAMES, v=[[1.0], None]), "lengths under v: 1 numbers in row 0, 0 in row 1"),
     ("a.parquet", parquet(**NAMES, v=[["x"], ["y"]]), "has lists under v that hold no numbers: write lists of numbers"),
     ("a.parquet", parquet(**NAMES, v=TWO_LISTS, w=TWO_LISTS), "a.parquet has lists under v and w: keep"),
-    ("a.parquet", parquet(**NAMES, v=["x", "y"]), "a.parquet has text under v, and no numbers: name it by --id-column"),
+    ("a.parquet", parquet(**NAMES, v=["x", "y"]), "has text under v, and no numbers: name the column by --id-column"),
     ("a.parquet", parquet(id=["p", "p"], v=TWO_LISTS), "has the id p twice, in rows 0 and 1 (from 0): give each"),
     ("a.parquet", arrow(id=["p", "q"], v=LISTS, label=[["x"], ["y"]]), "there is a list in column label of "),
     *(
