@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Literal
 
@@ -137,19 +137,6 @@ class Contrasts:
         if found is None:
             found = [row.reversed() for row in self._found.get((setting, metric, second, first), ())]
         return found
-
-
-def pairwise_gaps(
-    rows: pd.DataFrame, repeats: list[str], pairs: Iterable[tuple[str, str]]
-) -> Iterator[tuple[str, str, pd.Series]]:
-    """Yield each pair of methods with first minus second on every repeat that has both, from rows of results.
-
-    `repeats` are the columns that name a repeat, such as the fold. The series is empty where a method has no row.
-    """
-    wide = rows.pivot_table(index=repeats, columns="method", values="value")
-    for first, second in pairs:
-        known = {first, second} <= set(wide)
-        yield first, second, (wide[first] - wide[second]).dropna() if known else pd.Series(dtype="float64")
 
 
 def over_folds(row: Contrast, gaps: pd.Series, n_train: float, n_test: float) -> Contrast:

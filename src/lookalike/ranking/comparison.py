@@ -6,7 +6,7 @@ resampled t-test asks whether another partition would agree, a bootstrap cluster
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,17 +14,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Doubles
-from lookalike.core.seeds import generator
-from lookalike.ranking.rankings import Rankings
 from lookalike.ranking.statistics import resampled_counts
 
 CONFIDENCE = 0.95
-KEYS = ("subset", "method", "fold", "image_id")
-NUMBERS = ("difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high")
-COLUMNS = (
-    *("subset", "reference", "method", "difference", "std", "t_low", "t_high", "p"),
-    *("bootstrap_low", "bootstrap_high", "n_folds", "n_images"),
-)
 
 
 class CorrectedT(NamedTuple):
@@ -148,83 +140,18 @@ def holm(p_values: ArrayLike) -> Doubles:
     return adjusted
 
 
-def compare_methods(
-    average_precision: pd.DataFrame,
-    reference_method: str,
-    *,
-    n_train: float,
-    n_test: float,
-    random_state: int,
-    methods: Sequence[str],
-) -> pd.DataFrame:
-    """Compare a reference method with other methods on each subset, query by query, in the columns `COLUMNS`.
+def paired(first: Mapping[int, pd.Series], second: Mapping[int, pd.Series]) -> pd.DataFrame:
+    """Return first minus second, query by query, of the folds that both have, for `clustered_bootstrap`.
 
-    Only folds that both methods have are compared. The draws of a pair of methods depend on the seed, the subset and
-    the two names alone, so that neither other methods nor the order of rows change a row of the result.
-
-    `average_precision` is a long table of `KEYS` (the image is the query) and ``average_precision``; queries where that
-    is NaN, without a positive, are left out. Training and test images of a partition are as in `corrected_t_test`; per
-    class is enough (40 and 25). Each of `methods` gets a row on every subset, whether it has a result there or not.
-
-    ``difference`` is reference minus method, the mean over folds of each fold's mean (a fraction, not percent), NaN
-    without a common fold; ``std`` is the standard deviation (ddof = 1) of the folds' differences; ``t_low``, ``t_high``
-    and ``p`` are those of `corrected_t_test`: these and ``std`` are NaN with fewer than two folds. ``bootstrap_low``
-    and ``bootstrap_high`` are of `clustered_bootstrap`; ``n_folds`` and ``n_images`` count common folds, and different
-    query images in them.
-
-    A query that occurs twice, two methods with different queries in the same fold, and a reference method that no
-    subset has are a ValueError.
+    `first` and `second` have a fold's average precision by query image; queries without a positive, of which that is
+    NaN, are left out. Two methods with different queries in the same fold, and a query that occurs twice, are a
+    ValueError.
     """
-    if average_precision.duplicated(list(KEYS)).any():
-        raise ValueError("a query occurs twice; keep one row per subset, method, fold and image_id")
-    if not (average_precision["method"] == reference_method).any():
-        raise ValueError(f"no row of the reference method {reference_method!r}; name one that is in the table")
-    queries = average_precision.dropna(subset=["average_precision"])
-    rows = []
-    for subset in sorted(average_precision["subset"].unique(), key=str):
-        part = queries[queries["subset"] == subset]
-        for method in methods:
-            # The pair is sorted so that exchanging the two only turns the sign of the interval.
-            pair = sorted([str(reference_method), str(method)])
-            stream = generator(random_state, "comparison", str(subset), *pair)
-            names = {"subset": subset, "reference": reference_method, "method": method}
-            rows.append(names | _evidence(_paired(part, reference_method, method), n_train, n_test, stream))
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def average_precisions(rankings: Iterable[tuple[Mapping[str, object], Rankings]]) -> pd.DataFrame:
-    """Return average precision (0..1) of every query of many runs, named by ``subset``, ``method`` and ``fold``."""
-    tables = [
-        pd.DataFrame({"image_id": ranks.query_ids, "average_precision": ranks.average_precision(), **names})
-        for names, ranks in rankings
-    ]
-    return pd.concat(tables, ignore_index=True)[["subset", "method", "fold", "image_id", "average_precision"]]
-
-
-def _paired(part: pd.DataFrame, reference: str, method: str) -> pd.DataFrame:
-    """Return differences reference - method of the folds that both have: columns fold, image_id, difference."""
-    ours, theirs = part[part["method"] == reference], part[part["method"] == method]
-    common = set(ours["fold"]) & set(theirs["fold"])
-    keys = ["fold", "image_id"]
-    # an outer merge sorts by its keys, so the sums that follow do not see the order of the table
-    both = ours[ours["fold"].isin(common)].merge(
-        theirs[theirs["fold"].isin(common)], on=keys, how="outer", suffixes=("_ours", "_theirs")
-    )
-    both["difference"] = both["average_precision_ours"] - both["average_precision_theirs"]
-    if both["difference"].isna().any():
-        raise ValueError(
-            f"{reference!r} and {method!r} have different queries in the same fold; rank the same test images with both"
-        )
-    return both[[*keys, "difference"]]
-
-
-def _evidence(paired: pd.DataFrame, n_train: float, n_test: float, stream: np.random.Generator) -> dict[str, float]:
-    """Return the columns of one comparison."""
-    by_fold = paired.groupby("fold", observed=True)["difference"].mean()
-    counts = {"n_folds": len(by_fold), "n_images": paired["image_id"].nunique()}
-    if paired.empty:
-        return counts | dict.fromkeys(NUMBERS, np.nan)
-    t = corrected_t_test(by_fold.to_numpy(), n_train, n_test)
-    bootstrap = clustered_bootstrap(paired, random_state=stream)
-    found = (t.mean, t.std, t.low, t.high, t.p, bootstrap.low, bootstrap.high)
-    return counts | dict(zip(NUMBERS, found, strict=True))
+    parts = [pd.DataFrame({"fold": [], "image_id": [], "difference": []})]
+    for fold in sorted(first.keys() & second.keys()):
+        ours, theirs = (side[fold].dropna().sort_index() for side in (first, second))
+        if not ours.index.equals(theirs.index) or not ours.index.is_unique:
+            raise ValueError(f"fold {fold} has different queries of both, or one twice; rank the same images with both")
+        difference = (ours - theirs).rename_axis("image_id").rename("difference")
+        parts.append(difference.reset_index().assign(fold=fold))
+    return pd.concat(parts, ignore_index=True).astype({"fold": np.int64, "image_id": np.int64})

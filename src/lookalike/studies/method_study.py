@@ -41,6 +41,10 @@ class MethodStudy(Study, ABC):
     def named_methods(self) -> list[str]:
         """Return the methods that exhibits may name."""
 
+    def limits_of(self, setting: str, method: str) -> Iterable[str]:
+        """Return why a method has no number on a setting, and the limits of ours that ended many of its fits there."""
+        return ()
+
     def changed(self, method: str, *further: Mapping[str, Method]) -> Method:
         """Return a method with the study's changes to it, and then further ones, by method."""
         spec = self._shared.methods[method]

@@ -6,38 +6,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.core.seeds import generator
 from lookalike.data.subsets import half_of
 from lookalike.ranking import statistics
 from lookalike.ranking.comparison import (
-    COLUMNS,
-    average_precisions,
     class_jackknife,
     clustered_bootstrap,
-    compare_methods,
     corrected_t_test,
     holm,
+    paired,
 )
-from lookalike.ranking.rankings import Rankings
 
 
-def queries_of(method, mean, *, folds=range(5), subset="var10"):
-    """Average precision of one method; fold f tests the images f * 10 to f * 10 + 59, so folds share images."""
-    noise = np.random.default_rng([*method.encode(), *subset.encode()]).normal(scale=0.02, size=60 * len(folds))
-    table = pd.DataFrame([(fold, fold * 10 + i) for fold in folds for i in range(60)], columns=["fold", "image_id"])
-    return table.assign(subset=subset, method=method, average_precision=mean + noise)
+def queries_of(mean, *, folds=range(5), seed=0):
+    """Average precision of a method by fold and image; fold f tests the images f * 10 to f * 10 + 59."""
+    random = np.random.default_rng([seed, *folds])
+    return {
+        fold: pd.Series(mean + random.normal(scale=0.02, size=60), random.permutation(60) + 10 * fold) for fold in folds
+    }
 
 
 SIZES = {"n_train": 40, "n_test": 25}
-METHODS = pd.concat(
-    [queries_of(*method) for method in (("oasis", 0.40), ("euclidean", 0.30), ("twin", 0.40), ("oracle", 0.50))],
-    ignore_index=True,
-)
-
-
-def compared(table, reference="oasis", **options):
-    others = sorted(set(table["method"]) - {reference})
-    return compare_methods(table, reference, **SIZES | {"random_state": 0, "methods": others} | options)
+OASIS, EUCLIDEAN = queries_of(0.40), queries_of(0.30, seed=1)
 
 
 def test_the_jackknife_over_classes_is_that_of_the_mean_where_each_set_is_a_class():
@@ -128,63 +117,23 @@ def test_holm_against_its_definition(p_values, n_missing):
     assert adjusted[n_missing:] == pytest.approx(literal, rel=1e-12)
 
 
-def test_known_differences_are_made_of_the_parts():
-    table = compared(METHODS)
-    assert list(table.columns) == list(COLUMNS)
-    assert table["method"].tolist() == ["euclidean", "oracle", "twin"]
-    assert (np.sign(table["difference"][0]), np.sign(table["difference"][1])) == (1, -1)
-    assert (set(table["reference"]), set(table["n_folds"]), set(table["n_images"])) == ({"oasis"}, {5}, {100})
-    wide = METHODS.pivot(index=["fold", "image_id"], columns="method", values="average_precision")
-    difference = (wide["oasis"] - wide["twin"]).rename("difference").reset_index()
-    t = corrected_t_test(difference.groupby("fold")["difference"].mean(), **SIZES)
-    interval = clustered_bootstrap(difference, random_state=generator(0, "comparison", "var10", "oasis", "twin"))
-    expected = (t.mean, t.std, t.low, t.high, t.p, interval.low, interval.high)
-    names = ["difference", "std", "t_low", "t_high", "p", "bootstrap_low", "bootstrap_high"]
-    assert tuple(table.iloc[2][names]) == pytest.approx(expected)
-
-
-def test_a_subset_stands_for_itself_and_a_method_without_a_result_keeps_its_row():
-    other = pd.concat([queries_of(method, 0.3, subset="easy10") for method in ("oasis", "euclidean")])
-    table = compared(pd.concat([METHODS, other])).dropna(subset="difference")
-    for rows, part in ((table[:1], other), (table[1:], METHODS)):
-        pd.testing.assert_frame_equal(rows.reset_index(drop=True), compared(part), check_exact=True)
-    table = compared(METHODS, methods=["euclidean", "mcml"])
-    assert (table["method"].tolist(), table["n_folds"][1]) == (["euclidean", "mcml"], 0)
-    assert np.isnan(table["difference"][1])
-    alone = compared(queries_of("oasis", 0.4))
-    assert (len(alone), list(alone.columns)) == (0, list(COLUMNS))
-
-
-def test_rows_depend_on_the_seed_and_not_on_order_or_other_methods():
-    table = compared(METHODS)
-    pd.testing.assert_frame_equal(compared(METHODS.sample(frac=1, random_state=1)), table, check_exact=True)
-    pd.testing.assert_frame_equal(compared(METHODS.astype({"subset": "category", "method": "category"})), table)
-    fewer = compared(METHODS[METHODS["method"].isin(["oasis", "twin"])]).iloc[0]
-    pd.testing.assert_series_equal(fewer, table.iloc[2], check_names=False, check_exact=True)
-    assert (compared(METHODS, random_state=1)["bootstrap_low"] != table["bootstrap_low"]).all()
-    # exchanging the two methods turns the sign
-    theirs = compared(METHODS, "euclidean").iloc[0]
-    for low, high in (("difference", "difference"), ("t_low", "t_high"), ("bootstrap_low", "bootstrap_high")):
-        assert table[low][0] == pytest.approx(-theirs[high], abs=1e-12)
-
-
-def test_only_common_folds_and_queries_with_a_positive_are_compared():
-    reference, other = queries_of("oasis", 0.4), queries_of("euclidean", 0.3)
-    both = pd.concat([reference, other])
-    few = compared(pd.concat([reference[reference["fold"] != 0], other[other["fold"] != 4]]))
-    pd.testing.assert_frame_equal(few, compared(both[both["fold"].isin([1, 2, 3])]))
-    assert (few["n_folds"][0], few["n_images"][0]) == (3, 80)
-    without = both.assign(average_precision=both["average_precision"].where(both["image_id"] != 20))
-    pd.testing.assert_frame_equal(compared(without), compared(both[both["image_id"] != 20]))
-
-
-@pytest.mark.parametrize(("mean", "fold", "n_folds"), [(0.1, 2, 1), (0.1, 7, 0), (np.nan, 2, 0)])
-def test_one_common_fold_or_none_is_not_decidable(mean, fold, n_folds):
-    other = queries_of("euclidean", mean, folds=[fold])
-    row, _ = compared(pd.concat([queries_of("oasis", 0.4), other, queries_of("twin", 0.1)])).to_dict("records")
-    assert (row["method"], row["n_folds"]) == ("euclidean", n_folds)
-    assert np.isnan(row["difference"]) == np.isnan(row["bootstrap_low"]) == (n_folds == 0)
-    assert np.isnan([row["std"], row["t_low"], row["t_high"], row["p"]]).all()
+def test_queries_are_paired_within_the_folds_that_both_have():
+    table = paired(OASIS, EUCLIDEAN)
+    assert list(table.columns) == ["fold", "image_id", "difference"]
+    for fold, own in table.groupby("fold"):
+        expected = OASIS[fold] - EUCLIDEAN[fold]
+        pd.testing.assert_series_equal(own.set_index("image_id")["difference"], expected, check_names=False)
+    assert table["difference"].mean() == pytest.approx(0.1, abs=0.01)
+    # exchanging the two methods turns the sign, and the order of queries and folds changes nothing
+    assert paired(EUCLIDEAN, OASIS)["difference"].tolist() == (-table["difference"]).tolist()
+    mixed = {fold: OASIS[fold].sample(frac=1, random_state=0) for fold in reversed(OASIS)}
+    pd.testing.assert_frame_equal(paired(mixed, EUCLIDEAN), table, check_exact=True)
+    fewer = paired({fold: OASIS[fold] for fold in (1, 2, 3, 4)}, {fold: EUCLIDEAN[fold] for fold in (0, 1, 2, 3)})
+    assert (set(fewer["fold"]), fewer["image_id"].nunique()) == ({1, 2, 3}, 80)
+    # a query without a positive is left out
+    without = [{fold: own.mask(own.index == 20) for fold, own in side.items()} for side in (OASIS, EUCLIDEAN)]
+    pd.testing.assert_frame_equal(paired(*without), table[table["image_id"] != 20].reset_index(drop=True))
+    assert paired({0: OASIS[0]}, {1: EUCLIDEAN[1]}).empty
 
 
 BAD = pd.DataFrame({"image_id": [0, 1], "fold": [0, 0], "difference": [0.1, np.nan]})
@@ -195,19 +144,10 @@ BAD = pd.DataFrame({"image_id": [0, 1], "fold": [0, 0], "difference": [0.1, np.n
     [
         *((lambda bad=bad: corrected_t_test(bad, **SIZES), "one finite") for bad in ([], [0.1, np.nan], [0.1, np.inf])),
         (lambda: clustered_bootstrap(BAD, 10, random_state=0), "finite differences"),
-        (lambda: compared(pd.concat([METHODS, METHODS.iloc[:1]])), "occurs twice"),
-        (lambda: compared(METHODS, "Oasis"), "no row of the reference method 'Oasis'"),
-        (lambda: compared(METHODS.iloc[1:]), "different queries in the same fold"),
+        (lambda: paired({0: OASIS[0]}, {0: EUCLIDEAN[0][1:]}), "fold 0 has different queries of both"),
+        (lambda: paired({0: OASIS[0][[1, 1]]}, {0: OASIS[0][[1, 1]]}), "one twice"),
     ],
 )
 def test_errors_say_what_to_do(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
-
-
-def test_average_precisions_of_runs_stand_in_one_table():
-    ranks = Rankings(np.array([0, 1, 2]), np.array([1, 2]), 3, np.array([7, 9], dtype=np.int32))
-    names = {"subset": "toy", "method": "oasis"}
-    table = average_precisions([({**names, "fold": fold}, ranks) for fold in (1, 2)])
-    expected = [("toy", "oasis", fold, *query) for fold in (1, 2) for query in ((7, 1.0), (9, 0.5))]
-    assert list(table.itertuples(index=False, name=None)) == expected

@@ -87,11 +87,9 @@ def study(metrics=(), exhibit="", claims=(), *, fits=NO_FITS, tables=None, files
     return with_tables(toys, **given)
 
 
-def contrasted(toys):
-    """A study with its contrasts; a comparison among its tables stands for one of rankings."""
-    compared = toys._tables.get("comparison", pd.DataFrame({"difference": []})).to_dict("records")
-    by_images = {(row["subset"], row["reference"], row["method"]): row for row in compared}
-    with patch.object(contrasts, "image_by_image", lambda _: by_images):
+def contrasted(toys, queries=None):
+    """A study with its contrasts; average precision of queries, by subset and method, stands for rankings."""
+    with patch.object(contrasts, "precisions_of_queries", lambda study: queries or {}):
         return contract.contrasted("category", toys)
 
 
@@ -129,16 +127,9 @@ def fits(subset="var10", **columns):
     return pd.DataFrame(rows).groupby(["subset", "method", "fold"], as_index=False).first()
 
 
-def against(reach=0.004, **differences):
-    """Comparison of OASIS with methods; the interval by t of a difference reaches so far, that by bootstrap half."""
-    rows = []
-    for method, difference in differences.items():
-        low, high = difference - reach, difference + reach
-        ends = {"t_low": low, "t_high": high}
-        ends |= {"bootstrap_low": difference - reach / 2, "bootstrap_high": difference + reach / 2}
-        names = {"subset": "var10", "reference": "oasis", "method": method.replace("_", "-"), "difference": difference}
-        rows.append(names | ends | {"p": 0.002, "n_folds": 5, "n_images": 250})
-    return {"comparison": pd.DataFrame(rows)}
+def against(**differences):
+    """Numbers of OASIS, and of methods that it is so much above."""
+    return scores(oasis=0.4, **{method: 0.4 - difference for method, difference in differences.items()})
 
 
 def images(folder):
@@ -192,8 +183,10 @@ def study_with_all(tables=None, **more):
     some["not_converged"] = {"mcml": UNFINISHED}
     recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
-    given = against(euclidean=0.1, lego=-0.02) | {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
-    return contrasted(study(rows, fits=recorded, tables=given, **more))
+    given = {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
+    images = np.linspace(-0.1, 0.1, 9)
+    queries = {("var10", method): {0: pd.Series(level + 0.1 * level * images)} for method, level in LEVELS.items()}
+    return contrasted(study(rows, fits=recorded, tables=given, **more), queries)
 
 
 def example(folder):

@@ -8,18 +8,20 @@ landmarks and draws. Printed differences are means over the paper's landmarks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.contrasts import NO_RESULT, Contrast, pairwise_gaps
+from lookalike.exhibits.contrasts import Contrast
 from lookalike.exhibits.results import select
-from lookalike.ranking.comparison import CONFIDENCE, CorrectedT, corrected_t_test
+from lookalike.ranking.comparison import CONFIDENCE, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
+from lookalike.studies.contrasts import Compared, differences, limits_of
 from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
 from lookalike.studies.landmark.results import MEAN
 from lookalike.studies.landmark.study import PAIRS, LandmarkStudy
@@ -29,30 +31,35 @@ RESAMPLES = 2000
 OVER_CODEBOOKS = "growth of sparsity over codebooks"
 RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")
 """Order in which the paper's claims take one method's number from another's."""
-COMPARED = {MAP: RANKED, SPARSITY: RANKED[:-1]}
 REPEATS = ["landmark", "repeat"]
+COMPARED = {MAP: RANKED, SPARSITY: RANKED[:-1]}
 
 
 def contrasts(study: LandmarkStudy) -> list[Contrast]:
     """Return every contrast of a study, each with its printed number."""
-    return [*precision_and_sparsity(study), *sparsity_over_codebooks(study), *leads(study)]
+    own = differences(study, precision_and_sparsity(study), partial(over_landmarks, study))
+    leading = differences(study, leads(study), partial(over_landmarks, study))
+    return [*own, *sparsity_over_codebooks(study), *leading]
 
 
-def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Contrast methods in mAP, and those that learn in the share of weights that they make zero."""
-    for codebook, id in study.codebook_ids.items():
+def precision_and_sparsity(study: LandmarkStudy) -> Iterator[Compared]:
+    """Compare methods in mAP, and those that learn in the share of weights that they make zero."""
+    for codebook in study.codebook_ids:
         setting = f"codebook={codebook}"
+        # of a method that lacks landmarks, the others would be the easier ones
+        known = [method for method in study.methods if not study.limits.has_lost(setting, method)]
         for metric, ranked in COMPARED.items():
             pairs = combinations([method for method in ranked if method in study.methods], 2)
-            rows = _single(study.results, codebook=codebook, metric=metric)
+            rows = _single(study.results, codebook=codebook, metric=metric, method=known)
             printed = _single(study.printed_numbers, codebook=codebook, metric=metric).groupby("method")["value"].mean()
-            for first, second, gaps in pairwise_gaps(rows, REPEATS, pairs):
-                limits = study.limits_of([setting], first, second)
-                gap = float(printed.get(first, math.nan) - printed.get(second, math.nan))
-                row = Contrast(setting, metric, first, second, data=study.origin, limits=limits, printed=gap)
-                # of a method that lacks landmarks, the others would be the easier ones
-                known = gaps[:0] if NO_RESULT in limits else gaps
-                yield from over_landmarks(study, row, known, " ".join((id, first, second)))
+            yield Compared(setting, metric, pairs, rows, dict(printed))
+
+
+def leads(study: LandmarkStudy) -> Iterator[Compared]:
+    """Compare S-TG and S-DA with OASIS on each codebook of the lead, with printed and with chosen constants."""
+    rows = study.results[(study.results["metric"] == MAP_FULL) & study.results["setting"].str.startswith("words=")]
+    for (words, features), own in rows.groupby(["words", "features"], sort=False) if len(rows) else ():
+        yield Compared(f"words={words};features={features}", MAP_FULL, PAIRS, own)
 
 
 def sparsity_over_codebooks(study: LandmarkStudy) -> Iterator[Contrast]:
@@ -63,25 +70,16 @@ def sparsity_over_codebooks(study: LandmarkStudy) -> Iterator[Contrast]:
         own = rows[rows["method"] == method].pivot_table(index=REPEATS, columns="codebook", values="value")
         for small, large in pairwise(study.codebook_ids):
             setting = f"{study.words_of(small)} to {study.words_of(large)}"
-            limits = study.limits_of([f"codebook={name}" for name in (small, large)], method)
+            limits = limits_of(study, [f"codebook={name}" for name in (small, large)], method)
             ends = [float(printed.get((method, name), math.nan)) for name in (small, large)]
             row = Contrast(setting, OVER_CODEBOOKS, method, "", data=study.origin, limits=limits)
+            row = replace(row, printed=ends[1] - ends[0])
             gaps = (own[large] - own[small]).dropna() if {small, large} <= set(own) else own.iloc[:0].sum(axis=1)
             stream = f"{method} {study.codebook_ids[small]} {study.codebook_ids[large]}"
-            yield from over_landmarks(study, replace(row, printed=ends[1] - ends[0]), gaps, stream, SPARSITY)
+            yield from over_landmarks(study, row, gaps, stream, SPARSITY) if len(gaps) else [row]
 
 
-def leads(study: LandmarkStudy) -> Iterator[Contrast]:
-    """Contrast S-TG and S-DA with OASIS on each codebook of the lead, with printed and with chosen constants."""
-    rows = study.results[(study.results["metric"] == MAP_FULL) & study.results["setting"].str.startswith("words=")]
-    for (words, features), own in rows.groupby(["words", "features"], sort=False) if len(rows) else ():
-        setting = f"words={words};features={features}"
-        for first, second, gaps in pairwise_gaps(own, REPEATS, PAIRS):
-            row = Contrast(setting, MAP_FULL, first, second, data=study.origin)
-            yield from over_landmarks(study, row, gaps, " ".join((setting, first, second)))
-
-
-def _single(rows: pd.DataFrame, **values: str) -> pd.DataFrame:
+def _single(rows: pd.DataFrame, **values: object) -> pd.DataFrame:
     """Return rows of single landmarks that have these values."""
     if "landmark" not in rows:
         return rows.iloc[:0].assign(landmark="", codebook="")
@@ -89,13 +87,14 @@ def _single(rows: pd.DataFrame, **values: str) -> pd.DataFrame:
 
 
 def over_landmarks(
-    study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str, metric: str = ""
+    study: LandmarkStudy, row: Contrast, gaps: pd.Series, stream: str = "", metric: str = ""
 ) -> list[Contrast]:
-    """Return both intervals of a mean over landmarks, or the row alone without one; `stream` names the draws."""
-    if gaps.empty:
-        return [row]
+    """Return both intervals of a mean over landmarks; `stream` and `metric` name what the bootstrap draws."""
     of_landmarks = gaps.groupby(level="landmark").mean()
-    test = t_test(of_landmarks)
+    # landmarks are not partitions of one set of images that the t-test had to correct for
+    test = corrected_t_test(of_landmarks, n_train=1, n_test=0)
+    part = study.codebook_ids.get(row.setting.removeprefix("codebook="), row.setting)
+    stream = stream or " ".join((part, row.first, row.second))
     random = generator(study.seed, "landmark claims", study.dataset, stream, metric or row.metric)
     sampled = bootstrap(gaps.unstack("repeat"), random)
     mean, n = float(of_landmarks.mean()), len(of_landmarks)
@@ -116,8 +115,3 @@ def bootstrap(gaps: pd.DataFrame, random: np.random.Generator) -> tuple[float, f
     means = ((counts @ grid) * repeat_weights(random, n_draws, RESAMPLES)).sum(axis=1)
     low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
-
-
-def t_test(of_landmarks: Sequence[float] | pd.Series) -> CorrectedT:
-    """Return the ordinary paired test: landmarks are not partitions of one set of images that it had to correct for."""
-    return corrected_t_test(of_landmarks, n_train=1, n_test=0)

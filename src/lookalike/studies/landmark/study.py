@@ -448,11 +448,9 @@ class LandmarkStudy(MethodStudy):
         """Limits that ended its fits, by codebook; means over landmarks are no fits."""
         return Limits(self.results, lambda name: "" if name.endswith(f"={MEAN}") else name.partition(";")[0])
 
-    def limits_of(self, settings: Sequence[str], *methods: str) -> str:
-        """Return the limits of ours that ended many fits of some methods, and why one has no number there."""
-        pairs = product(methods, settings)
-        codes = [f"{method}:{code}" for method, setting in pairs for code in self.limits.codes(setting, method)]
-        return ";".join(dict.fromkeys(codes))
+    def limits_of(self, setting: str, method: str) -> Iterable[str]:
+        """Return why a method has no number with a codebook, and the limits of ours that ended many of its fits."""
+        return self.limits.codes(setting, method)
 
     def was_run(self, method: str, setting: str = "") -> bool:
         """Tell whether the study runs a method; what is no method counts as run."""
