@@ -32,9 +32,8 @@ MAX_BYTES = 2**30
 MIN_SIDE = 32
 """Pixels that the shorter side of a described image has at least; a shorter one is stretched to it."""
 _TEXT_MEGABYTES = 64
-# Pillow calls a PNG damaged whose text or colour profile is longer than 1 MB unpacked. Editors and cameras write more,
-# and a text may hold the rotation, so none is skipped. The text of one file then takes about as much memory as its
-# pixels may. Set here, once, because threads read images.
+# Pillow calls a PNG damaged whose text or colour profile takes more than 1 MB. Editors and cameras write more, and a
+# text may hold the rotation, so none is skipped. Set here, once, because threads read images.
 PngImagePlugin.MAX_TEXT_CHUNK = PngImagePlugin.MAX_TEXT_MEMORY = _TEXT_MEGABYTES * 2**20
 _TOO_MUCH_TEXT = re.compile("(?i)decompressed data too large|too much memory used in text")
 
@@ -51,7 +50,6 @@ _BRANDS = {b"hei": "HEIC", b"hev": "HEIC", b"mif": "HEIC", b"msf": "HEIC", b"avi
 """Kinds of images by what follows `ftyp` in their first box."""
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", *_TIFF)
-_UNDEFINED = "{} pixels, whose black and white are not defined"
 _MOST_BANDS = 6  # that Pillow reads
 _DIM = 16
 """Where 16 bits are brought to 8, pixels that are all at most this, but not all 0, are most likely of 10 or 12 bits."""
@@ -83,12 +81,11 @@ def load_with_sha256(path: PathLike) -> tuple[Bytes, str]:
     file = Path(path)
     try:
         with _opened(file) as stream:
-            with _header(stream, file) as image:
-                _check_kind(image, file)
+            with _header(stream, file):
+                pass
             stream.seek(0)  # what is no image may be longer than the memory, so only an image is read whole
             content = stream.read()
         with _header(io.BytesIO(content), file) as image:
-            _check_kind(image, file)
             return _pixels(image, file), hashlib.sha256(content).hexdigest()
     except MemoryError as error:
         raise UnreadableImage(f"{file.name} needs more memory than there is: give fewer --jobs") from error
@@ -122,18 +119,22 @@ def _opened(file: Path) -> BinaryIO:
 
 
 def _header(stream: BinaryIO, file: Path) -> Image.Image:
-    """Parse the header; the pixels stay on disk."""
-    if kind := _unread_tiff(stream):
-        raise UnreadableImage(f"{file.name} holds {kind}: save it as 8 bits")
+    """Parse the header; the pixels stay on disk. What is too large or has no agreed look is refused."""
+    kind, limit = _unread_tiff(stream), f"{MAX_PIXELS:,} pixels, the most that is read: {_SHRINK}"
     try:
         # Pillow's warnings are not silenced: threads read images, and Python's filters belong to the whole process.
-        return Image.open(stream, formats=FORMATS)
+        image = None if kind else Image.open(stream, formats=FORMATS)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
-        most = f"{MAX_PIXELS:,} pixels, the most that is read"
-        raise UnreadableImage(f"{file.name} has more than {most}: {_SHRINK}") from error
+        raise UnreadableImage(f"{file.name} has more than {limit}") from error
     except UnidentifiedImageError as error:
         stream.seek(0)
         raise _unidentified(stream.read(12), file) from error
+    if image is None or image.mode == "F":  # of a PFM
+        kind = kind or "float pixels"
+        raise UnreadableImage(f"{file.name} holds {kind}, which are not read: save it as 8 bits")
+    if image.width * image.height > MAX_PIXELS:
+        raise UnreadableImage(f"{file.name} has {image.width} x {image.height}, more than {limit}")
+    return image
 
 
 def _unidentified(start: bytes, file: Path) -> LookalikeError:
@@ -147,17 +148,6 @@ def _unidentified(start: bytes, file: Path) -> LookalikeError:
     return NotAnImage(f"{file.name} is not an image of a known format ({', '.join(FORMATS)})")
 
 
-def _check_kind(image: Image.Image, file: Path) -> None:
-    """Refuse, before decoding, what is too large or has no agreed look."""
-    width, height = image.size
-    if width * height > MAX_PIXELS:
-        raise UnreadableImage(
-            f"{file.name} has {width} x {height} pixels, more than {MAX_PIXELS:,}, the most that is read: {_SHRINK}"
-        )
-    if image.mode == "F":  # of a PFM; TIFFs are looked at before
-        raise UnreadableImage(f"{file.name} holds {_UNDEFINED.format('float')}: save it as 8 bits")
-
-
 def _unread_tiff(stream: BinaryIO) -> str:
     """Return what a TIFF holds, by its tags, whose pixels Pillow reads wrongly or not at all; else nothing."""
     start = stream.read(16)
@@ -168,17 +158,19 @@ def _unread_tiff(stream: BinaryIO) -> str:
         stream.seek(tags.next)
         tags.load(stream)
         bits, formats, n_bands = max(tags.get(258, (1,))), tags.get(339, (1,)), tags.get(277, 1)
-        undefined = "complex" if max(formats) > 4 else "float" if 3 in formats else f"{bits}-bit" if bits > 16 else ""
-        if undefined or 2 in formats:
-            return _UNDEFINED.format(undefined or "signed")
-        if n_bands > _MOST_BANDS:
-            return f"{n_bands} bands, and an image has at most {_MOST_BANDS}"
         # compressed planes are put together before Pillow sees them
         in_planes = n_bands > 1 and tags.get(284) == 2 and tags.get(259, 1) == 1
-        kinds = {"whose white is 0": tags.get(262) == 0, "in planes": in_planes, "of grey and alpha": n_bands == 2}
-        if bits == 16 or (in_planes and n_bands == 2):
-            return next((f"{bits}-bit pixels {kind}, which are not read" for kind, is_so in kinds.items() if is_so), "")
-        return ""
+        kinds = {
+            "complex pixels": max(formats) > 4,
+            "float pixels": 3 in formats,
+            f"{bits}-bit pixels": bits > 16,
+            "signed pixels": 2 in formats,
+            f"{n_bands} bands": n_bands > _MOST_BANDS,
+            f"{bits}-bit pixels whose white is 0": bits == 16 and tags.get(262) == 0,
+            f"{bits}-bit pixels in planes": in_planes and (bits == 16 or n_bands == 2),
+            f"{bits}-bit pixels of grey and alpha": bits == 16 and n_bands == 2,
+        }
+        return next((kind for kind, is_so in kinds.items() if is_so), "")
     except _DECODER_ERRORS:  # Pillow says what is wrong with it
         return ""
     finally:

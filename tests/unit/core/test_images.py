@@ -241,7 +241,7 @@ def test_more_pixels_than_allowed_are_refused_before_decoding(tmp_path, monkeypa
     monkeypatch.setattr(images, "MAX_PIXELS", 2000)
     assert load_rgb(path).shape == (40, 50, 3)
     monkeypatch.setattr(images, "MAX_PIXELS", 1999)
-    with pytest.raises(UnreadableImage, match=r"50 x 40 pixels, more than 1,999, .*: shrink it below that"):
+    with pytest.raises(UnreadableImage, match=r"50 x 40, more than 1,999 pixels, .*: shrink it below that"):
         load_rgb(path)
     monkeypatch.undo()
     for limit in (1500, 500):  # Pillow warns above its own limit and raises above twice that
