@@ -30,9 +30,8 @@ def class_labels(manifest: pd.DataFrame) -> list[str]:
 def half_of(labels: Sequence[str], number: int, seed: int) -> list[str]:
     """Return one half of the classes: halves 2i - 1 and 2i are the two parts of the i-th random halving.
 
-    The i-th halving cuts a random order of the sorted labels in its middle; the order depends on the root seed and i
-    alone. Of any even number of halves, each class is in exactly every second one. Where the number of classes is odd,
-    halves with an odd number have one more.
+    It cuts an order of the sorted labels in its middle that depends on the root seed and i alone; of an odd number, the
+    first half has one more. Of any even number of halves, each class is in exactly every second one.
     """
     halving, second = divmod(number - 1, 2)
     ordered = sorted(labels)
@@ -44,24 +43,21 @@ def half_of(labels: Sequence[str], number: int, seed: int) -> list[str]:
 def resolve_subset(
     spec: Sequence[str] | str, manifest: pd.DataFrame, published: Sequence[str] | None = None, *, seed: int = 0
 ) -> list[str]:
-    """Turn names of classes, "all", "first N", "half N" or "published" into two or more labels of the manifest.
-
-    "half N" is drawn by `half_of` under the root seed.
-    """
+    """Turn names of classes, "all", "first N", "half N" (`half_of`) or "published" into two or more labels."""
     labels = class_labels(manifest)
     if spec == "published":
         if published is None:
             raise LookalikeError("the papers print no class list of this subset's name: list its classes instead")
         spec = published
     if isinstance(spec, str):
-        first, half = (re.fullmatch(rf"{word} (\d+)", spec) for word in ("first", "half"))
-        if spec != "all" and first is None and half is None:
+        if (words := re.fullmatch(r"all|(first|half) (\d+)", spec)) is None:
             raise LookalikeError(
                 f"classes must be a list of class names, all, first N, half N or published, not {spec!r}"
             )
-        chosen = labels[: int(first[1])] if first else half_of(labels, int(half[1]), seed) if half else labels
-        if first and len(chosen) < int(first[1]):
-            raise LookalikeError(f"there are only {len(labels)} classes, not {first[1]}: {', '.join(labels)}")
+        which, number = words[1], int(words[2] or len(labels))
+        if which == "first" and number > len(labels):
+            raise LookalikeError(f"there are only {len(labels)} classes, not {number}: {', '.join(labels)}")
+        chosen = half_of(labels, number, seed) if which == "half" else labels[:number]
     else:
         chosen = _resolve_names([str(name) for name in spec], labels, _labels_without_images(manifest))
     if len(chosen) < 2:
@@ -71,8 +67,7 @@ def resolve_subset(
 
 def usable_images(manifest: pd.DataFrame, pool: pd.DataFrame) -> pd.DataFrame:
     """Return rows of the images that a split may use: status ok and not in the codebook pool."""
-    usable: pd.DataFrame = manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
-    return usable
+    return manifest[(manifest["status"] == "ok") & ~manifest["image_id"].isin(pool["image_id"])]
 
 
 def usable_counts(manifest: pd.DataFrame, pool: pd.DataFrame) -> dict[str, int]:
@@ -107,8 +102,8 @@ def left_out(classes: Sequence[str], manifest: pd.DataFrame, pool: pd.DataFrame,
 
 
 def _left_out_table(labels: Sequence[str], counts: Mapping[str, int], reason: str) -> pd.DataFrame:
-    rows = [(label, counts.get(label, 0), reason.format(counts.get(label, 0))) for label in labels]
-    table = pd.DataFrame(rows, columns=["label", "usable", "reason"])
+    usable = [counts.get(label, 0) for label in labels]
+    table = pd.DataFrame({"label": labels, "usable": usable, "reason": [reason.format(n) for n in usable]})
     return table.astype({"label": "str", "usable": "int64", "reason": "str"})
 
 
@@ -128,20 +123,19 @@ def _labels_without_images(manifest: pd.DataFrame) -> dict[str, str]:
 
 def _resolve_names(names: Sequence[str], labels: Sequence[str], without_images: Mapping[str, str]) -> list[str]:
     """Look names up, first as folders, then without the folder's number."""
-    chosen, unknown, imageless = [], [], []
+    chosen, unknown = [], []
     for name in names:
-        fits = _labels_like(name, labels)
-        empty = [] if fits else _labels_like(name, list(without_images))
+        fits = _labels_like(name, labels) or _labels_like(name, list(without_images))
         if len(fits) > 1:
             raise LookalikeError(f"the class name {name!r} fits {' and '.join(fits)}: write the folder's name in full")
         chosen += fits
-        imageless += empty
-        unknown += [] if fits or empty else [name]
+        unknown += [] if fits else [name]
     if unknown:
         raise LookalikeError(f"no such class: {', '.join(unknown)}; {existing(unknown[0], labels)}")
-    if imageless:
-        listed = "; ".join(f"{label} has no usable image: {without_images[label]}" for label in imageless)
-        raise LookalikeError(f"{listed}; put images into it, or take it out of the subset")
+    if empty := [
+        f"{label} has no usable image: {without_images[label]}" for label in chosen if label in without_images
+    ]:
+        raise LookalikeError(f"{'; '.join(empty)}; put images into it, or take it out of the subset")
     twice = [label for label, times in Counter(chosen).items() if times > 1]
     if twice:
         raise LookalikeError(f"named more than once in one subset: {', '.join(twice)}; name each class once")
