@@ -44,7 +44,7 @@ HEADER_FAILS = (ValueError, TypeError, OverflowError, SyntaxError, RecursionErro
 _UNZIPPING_FAILS = (EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 _swept: set[Path] = set()
 _waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("_waiting", default=None)
-"""Within `together`, what is written so far, and the files that it replaces."""
+"""Within `together`, files that are written and those that they replace."""
 
 PathLike = str | os.PathLike[str]
 
@@ -53,10 +53,9 @@ LARGEST_MODEL = 4 * 2**30
 
 
 def check_regular(path: PathLike, largest: int | None = None) -> None:
-    """Refuse a pipe, which would be waited for, a device, which may never end, and a file of more bytes than `largest`.
+    """Refuse pipes and devices, which may never end, pointers of Git LFS, and files of more bytes than `largest`.
 
-    What Git LFS leaves in place of a file is refused too. Links are followed. What is missing, a folder or out of reach
-    is the `OSError` that opening it would be.
+    Links are followed. What is missing, a folder or out of reach is the `OSError` that opening it would be.
     """
     facts = os.stat(path)
     if stat.S_ISDIR(facts.st_mode):
@@ -150,10 +149,10 @@ def replacing(
         temporary = folder / f".{_short(target.stem)}.{_HOST}_{os.getpid()}.part{target.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
-        _remove_parts_of_the_dead(folder)
+        _remove_unfinished(folder)
         temporary.touch(0o666 if mode is None else 0o600)  # what is private stays so while it is written
     try:
-        with _telling_of_a_full_disk(path):
+        with _telling_of(path, disk_alone=True):
             yield temporary
         with _telling_of(path):
             if mode is not None:
@@ -195,10 +194,10 @@ def replacing_folder(path: PathLike, names: Collection[str]) -> Iterator[Path]:
     try:
         with _telling_of(path):
             temporary.parent.mkdir(parents=True, exist_ok=True)
-            _remove_parts_of_the_dead(temporary.parent)
+            _remove_unfinished(temporary.parent)
             shutil.rmtree(temporary, ignore_errors=True)  # of a killed process of this number
             temporary.mkdir()
-        with _telling_of_a_full_disk(path):
+        with _telling_of(path, disk_alone=True):
             yield temporary
         with _telling_of(path):
             with suppress(FileNotFoundError):
@@ -228,37 +227,28 @@ def refuse_folder(path: PathLike, names: Collection[str]) -> None:
 
 
 def disk_error_behind(error: BaseException | None) -> OSError | None:
-    """Return the full or read-only disk that an error comes from, if it is one.
-
-    Writers that compress can fail once more when they are closed, and that error hides the first one.
-    """
+    """Return the full or read-only disk that an error comes from, if it is one."""
     while error is not None and not (isinstance(error, OSError) and error.errno in _DISK_ERRORS):
         error = error.__cause__ or error.__context__
     return error
 
 
 @contextmanager
-def _telling_of(path: PathLike) -> Iterator[None]:
-    """Make one sentence of an `OSError` of writing a path."""
-    try:
-        yield
-    except OSError as error:
-        raise LookalikeError(
-            f"cannot write {path}: {os.strerror(error.errno or 0)}; nothing was changed there: "
-            "free some space or mend the permissions, then run the same command again"
-        ) from error
+def _telling_of(path: PathLike, *, disk_alone: bool = False) -> Iterator[None]:
+    """Make one sentence of an `OSError` of writing a path; of a block that may read files, of full and read-only disks.
 
-
-@contextmanager
-def _telling_of_a_full_disk(path: PathLike) -> Iterator[None]:
-    """Make one sentence of the full or read-only disk behind an error of what writes a temporary file of a path."""
+    What writes the content may fail once more when it is closed, and hide that error behind another.
+    """
     try:
         yield
     except Exception as error:
-        if (disk := disk_error_behind(error)) is None:  # the block may read other files
+        found = disk_error_behind(error) if disk_alone else error
+        if not isinstance(found, OSError):
             raise
-        with _telling_of(path):
-            raise disk from None
+        raise LookalikeError(
+            f"cannot write {path}: {os.strerror(found.errno or 0)}; nothing was changed there: "
+            "free some space or mend the permissions, then run the same command again"
+        ) from error
 
 
 def _mode_of(path: PathLike) -> int | None:
@@ -270,7 +260,7 @@ def _mode_of(path: PathLike) -> int | None:
         return None
 
 
-def _remove_parts_of_the_dead(folder: Path) -> None:
+def _remove_unfinished(folder: Path) -> None:
     """Remove, once for each folder, what processes of this machine wrote when they were killed."""
     if folder in _swept:
         return

@@ -128,10 +128,6 @@ class QueryLog:
     def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> Truths:
         """Return whether candidates (n, k) of each query image (n,), not itself, have a Pr(p1, p2) above `theta`."""
         images, others = self._images(queries), self._images(candidates)
-        if images.ndim != 1 or others.ndim != 2 or len(images) != len(others):
-            raise ValueError(
-                f"give n query images and candidates of shape (n, k), not shapes {images.shape} and {others.shape}"
-            )
         above = self.joint(images[:, None], others) > check_theta(theta)
         return np.asarray(above & (others != images[:, None]), dtype=np.bool_)
 
@@ -178,10 +174,6 @@ def _starts(rows: Array, n_rows: int) -> Longs:
 def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[Longs, int]:
     """Check a column of numbers, and find how many there are where that is not given."""
     array = np.asarray(numbers)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be a 1-D array, not one of shape {array.shape}")
     if count is None:
-        count = int(array.max()) + 1 if array.size else 0
-    if not 0 <= count < 2**31:
-        raise ValueError(f"n_{'queries' if name == 'query' else 'images'} must be 0 to 2**31 - 1, not {count}")
+        count = int(array.max(initial=-1)) + 1
     return row_numbers(array, count, name), count

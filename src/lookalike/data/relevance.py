@@ -54,8 +54,6 @@ class RelevanceData:
         """Return the data of rated pairs of image ids, each once or more in either order; others have relevance 0."""
         ids, values = _ids(image_id), np.asarray(relevance, dtype=np.float32).reshape(-1)
         ends = _rows(ids, first), _rows(ids, second)
-        if not len(ends[0]) == len(ends[1]) == len(values):
-            raise ValueError("first, second and relevance must be equally long")
         low, high = np.minimum(*ends), np.maximum(*ends)
         _, place, group = np.unique(low.astype(np.int64) * len(ids) + high, return_index=True, return_inverse=True)
         stated = values[place][group]
@@ -74,13 +72,10 @@ class RelevanceData:
         category, names = _codes(labels)
         for unknown in sorted(set(blocks) - set(names.tolist())):
             raise ValueError(f"there is a block for {unknown!r}, which no image has as its category")
-        parts = []
-        for name, n in zip(names.tolist(), np.bincount(category, minlength=len(names)), strict=True):
-            block = np.array(blocks.get(name, np.zeros((n, n))), dtype=np.float32)
-            if block.shape != (n, n):
-                raise ValueError(f"the block of {name!r} must be of {n} images, not of shape {block.shape}")
+        sizes = zip(names.tolist(), np.bincount(category, minlength=len(names)), strict=True)
+        parts = [np.array(blocks.get(name, np.zeros((n, n))), dtype=np.float32) for name, n in sizes]
+        for block in parts:
             np.fill_diagonal(block, 0)
-            parts.append(block)
         place = np.argsort(np.argsort(category, kind="stable"))
         matrix: Matrix = sp.block_diag(parts, format="csr")[place][:, place] if parts else np.zeros((0, 0))
         return cls(ids, category, names, matrix)
