@@ -1,7 +1,6 @@
-"""Which code a result depends on, as a short hash: the workflow gives it to every job as a parameter.
+"""Which code a result depends on, as a short hash: a parameter of every job, which runs again where it has changed.
 
-Snakemake compares parameters and runs a job again where one has changed. A hash of syntax trees leaves out what no
-result can depend on: comments, docstrings, and the layout of lines.
+A hash of syntax trees leaves out what no result can depend on: comments, docstrings, and the layout of lines.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def fingerprint(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> st
 
     A file of settings among them counts by its text.
     """
-    hashes = sorted(_parsed(path, package, _version(path))[0] for path in imported_modules(*modules, package=package))
+    hashes = sorted(imported_modules(*modules, package=package).values())
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 
@@ -43,9 +42,9 @@ def kernels_fingerprint(package: Path = PACKAGE) -> str:
     return fingerprint(*(path for path in package.rglob("*.py") if b"core.kernels import" in path.read_bytes()))
 
 
-def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> set[Path]:
-    """Return the files of some modules and of every module that they import; nothing is executed to find them."""
-    found: set[Path] = set()
+def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) -> dict[Path, str]:
+    """Hash the files of some modules and of every module that they import; nothing is executed to find them."""
+    found: dict[Path, str] = {}
     waiting = [package / module for module in modules]
     for path in waiting:
         if not path.is_file():
@@ -53,15 +52,10 @@ def imported_modules(*modules: str | os.PathLike[str], package: Path = PACKAGE) 
     while waiting:
         path = waiting.pop()
         if path not in found:
-            found.add(path)
-            waiting += _parsed(path, package, _version(path))[1]
+            status = path.stat()
+            found[path], imports = _parsed(path, package, (status.st_mtime_ns, status.st_size))
+            waiting += imports
     return found
-
-
-def _version(path: Path) -> tuple[int, int]:
-    """Return what tells a file that was edited from the one that was parsed."""
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
 
 
 @cache
@@ -77,9 +71,8 @@ def _parsed(path: Path, package: Path, _edited: tuple[int, int]) -> tuple[str, l
             with suppress(LookalikeError):
                 write_text(" ".join([digest, *imports]), kept)
     # no module imports another through an `__init__`, which is why those do not count
-    counted = [inside for inside in imports if inside not in LEFT_OUT and not SETTINGS.fullmatch(inside)]
-    files = [package / inside for inside in counted]
-    return digest, [file for file in files if file.is_file()]
+    counted = (package / inside for inside in imports if inside not in LEFT_OUT and not SETTINGS.fullmatch(inside))
+    return digest, [file for file in counted if file.is_file()]
 
 
 def _read(source: bytes, path: Path) -> tuple[str, list[str]]:

@@ -110,16 +110,14 @@ def _pool_files(
 ) -> pd.DataFrame:
     """Return ``text_query`` and ``path`` of the images of pools, by folder or by file."""
     folder = files.str.extract("(?i)^pool/([^/]+)/", expand=False).dropna()
-    named = list(zip(folder, files[folder.index], strict=True))
+    named, rows = list(zip(folder, files[folder.index], strict=True)), []
     for entry in sorted(path for path in root.iterdir() if path.name.casefold() == "pool.csv"):
-        lacking = "pool file without text_query, path"
-        table = read_columns(root, entry.name, rejections, lacking, ("textquery", "path"))
-        if table is None:
-            continue
-        found = [(name, finder.find(text), text) for name, text in table.itertuples(index=False)]
-        rejections.add("pool image that is missing", [f"{name}: {text}" for name, file, text in found if file is None])
-        named += [(" ".join(name.split()), file) for name, file, _ in found if file is not None]
-    rows = []
+        table = read_columns(root, entry.name, rejections, "pool file without text_query, path", ("textquery", "path"))
+        for name, text in () if table is None else table.itertuples(index=False):
+            if (file := finder.find(text)) is None:
+                rejections.add("pool image that is missing", [f"{name}: {text}"])
+            else:
+                named.append((" ".join(name.split()), file))
     for name, file in named:
         fitting = [query for query in text_queries if column_key(query) == column_key(name)]
         if not fitting:
@@ -197,7 +195,7 @@ def pool_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 class _Row(NamedTuple):
-    """One of the two rows of a triplet."""
+    """One of the two rows of a triplet, by its number in the table."""
 
     number: int
     file: str
@@ -220,15 +218,14 @@ def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
     """Pair the rows of triplets: numbers of the row rated alike and of the other."""
     # rows of one file and text query that share the column Triplet, or else the query, belong together
     groups: defaultdict[tuple[str, ...], list[_Row]] = defaultdict(list)
-    for cells in rows[list(_Row._fields[1:])].itertuples(name=None):
-        row = _Row(*cells)
+    for row in map(_Row._make, rows[list(_Row._fields[1:])].itertuples(name=None)):
         groups[row.file, row.text_query, *((row.triplet,) if row.triplet else ("", row.name1, row.path1))].append(row)
     pairs = [pair for group in groups.values() for pair in _pair_group(group, rejections)]
     return [(row.number, other.number) if row.sign > 0 else (other.number, row.number) for row, other in pairs]
 
 
 def _pair_group(rows: list[_Row], rejections: Rejections) -> list[tuple[_Row, _Row]]:
-    """Pair the rows of one query or triplet: its only two in any order, of more those that follow one another."""
+    """Pair the rows of one query or triplet that follow one another, and count those that are left over."""
     distinct = list({row.words: row for row in reversed(rows)}.values())
     # without a path, name and rating together say which image it is: those of the public release are named by triplet
     images = {(row.name2, row.path2 or row.sign) for row in distinct}
@@ -237,15 +234,13 @@ def _pair_group(rows: list[_Row], rejections: Rejections) -> list[tuple[_Row, _R
         rejections.add("rated both ways", (row.example for row in rows))
         return []
     if len(distinct) == 2 and distinct[0].sign != distinct[1].sign:
-        # as many as are too many
-        rejections.add("row that is there already", [min(row.example for row in rows)] * (len(rows) - 2))
-        return [(distinct[0], distinct[1])]
+        rows, again = distinct, [min(row.example for row in rows)] * (len(rows) - 2)
+        rejections.add("row that is there already", again)  # as many as are too many
     pairs = _neighbours(rows, 1, -1)
     if 2 * len(pairs) < len(rows):
         # neighbours may be of two triplets then: the usual order of a triplet's rows decides, 1 first where all fits
         pairs = max(_neighbours(rows, 1), _neighbours(rows, -1), key=len)
-    taken = [row for pair in pairs for row in pair]
-    paired, used = {row.words for row in taken}, {row.number for row in taken}
+    paired, used = ({getattr(row, name) for pair in pairs for row in pair} for name in ("words", "number"))
     for row in (row for row in rows if row.number not in used):
         reason = "row that is there already" if row.words in paired else "row without its counterpart"
         rejections.add(reason, [row.example])

@@ -9,20 +9,13 @@ from pydantic_core import PydanticCustomError
 
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
 
-SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")
-"""Kinds of data sets whose images are made by code."""
-WEB_KINDS = ("websim",)
-"""Kinds of data sets that are a query log and visterms, without pictures."""
-VISTERM_KINDS = ("visterms",)
-"""Kinds of data sets that are published visterm counts of labelled images, without pictures."""
-EMBEDDING_KINDS = ("embeddings",)
-"""Kinds of data sets that are vectors of labelled images, without pictures."""
-MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)
-"""Kinds of data sets that need nothing put in place."""
-LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")
-"""Kinds of data sets that have ground truth for queries instead of classes."""
-TRIPLET_KINDS = ("triplets", "class_triplets", "synthetic_triplets")
-"""Kinds of data sets that have triplets of images, rated by people or by code, instead of classes."""
+SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")  # images are made by code
+WEB_KINDS = ("websim",)  # a query log and visterms, without pictures
+VISTERM_KINDS = ("visterms",)  # published visterm counts of labelled images, without pictures
+EMBEDDING_KINDS = ("embeddings",)  # vectors of labelled images, without pictures
+MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)  # nothing needs to be put in place
+LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")  # ground truth for queries instead of classes
+TRIPLET_KINDS = ("triplets", "class_triplets", "synthetic_triplets")  # triplets instead of classes, rated or by code
 STUDIES = ("category", "landmark", "web", "finegrained", "embeddings")
 """Sections of studies; a data set belongs to one of them, because its results have one place."""
 
