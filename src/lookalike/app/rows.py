@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from lookalike.core.arrays import Array, Ints, Matrix, Texts
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import HEADER_FAILS, PathLike, check_regular, reading
-from lookalike.core.tables import Rule, as_texts, differing, filled, read_cells, sort_out, text_cells
+from lookalike.core.tables import as_texts, read_cells, sort_out, text_cells
 from lookalike.learners.base import is_sparse
 
 VECTORS = (".npy", ".npz", ".parquet", ".csv")
@@ -31,8 +31,6 @@ Table = PathLike | pd.DataFrame
 """A path of a CSV file, or a DataFrame with its columns."""
 Reasons = list[tuple[str, str]]
 """Paths (or ids) that are left out, and why."""
-_LABELLED = (filled("it has no label", "label"), filled("the label {label!r} has no {key}", "key"))
-_ONE_LABEL = Rule("it has two labels", ("key",), lambda cells: cells.duplicated(keep=False))
 _BY_ROW = ("ids", "X", "labels", "sha256", "sizes")
 _ID_BYTES = 8  # of the digest of a row: of a million rows, two are taken for one in one case of ten million
 _COUNTS = {"id", "ids", "index", "idx", "row", "rows", "rowid", "rowname", "rownames", "rownumber", "unnamed"}
@@ -228,10 +226,13 @@ def settle_labels(
     `find` is like `locate`; the first column is the key, as which it comes back.
     """
     key = table.columns[0]
-    table, broken = sort_out(table.rename(columns={key: "key"}), _LABELLED)
+    table = table.rename(columns={key: "key"})
+    missing = {"it has no label": table["label"] == "", "the label {label!r} has no {key}": table["key"] == ""}
+    table, broken = sort_out(table, missing)
     found, lost = find(table["key"])
     table = table[table["key"].isin(list(found))]
-    table, twice = sort_out(table.assign(key=table["key"].map(found)).drop_duplicates(), [_ONE_LABEL])
+    table = table.assign(key=table["key"].map(found)).drop_duplicates()
+    table, twice = sort_out(table, {"it has two labels": table["key"].duplicated(keep=False)})
     bad = [(words, row) for words, rows in broken for row in rows.itertuples()]
     left_out = [(str(row.key), words.format(label=row.label, key=key)) for words, row in bad]
     left_out += [(name, words) for words, rows in twice for name in rows["key"].unique()]
@@ -256,8 +257,9 @@ def settle_triplets(
 ) -> tuple[Ints, dict[str, int]]:
     """Return the row numbers of triplets of three rows, if there is one, and how many others there are by reason."""
     numbers = table[TRIPLET_COLUMNS].apply(lambda texts: texts.map(number_of).fillna(-1).astype(np.int32))
-    known = Rule(unusable, tuple(TRIPLET_COLUMNS), lambda cells: (cells < 0).any(axis=1))
-    usable, broken = sort_out(numbers, [known, differing("with one of them twice", *TRIPLET_COLUMNS)])
+    triples = np.sort(numbers, axis=1)
+    rules = {unusable: triples[:, 0] < 0, "with one of them twice": (triples[:, 1:] == triples[:, :-1]).any(axis=1)}
+    usable, broken = sort_out(numbers, rules)
     if usable.empty:
         raise LookalikeError(refusal)
     return np.ascontiguousarray(usable.to_numpy()), {words: len(rows) for words, rows in broken if len(rows)}

@@ -1,8 +1,6 @@
 """Tables that users write: read as text, and held against rules, with the line that breaks one and what to do about it.
 
-A table is a list of rules: that cells are whole numbers, filled, known elsewhere, there once, the same or different,
-each with the words on a row where they are not. `refuse` takes the first such row for an error, `sort_out` leaves such
-rows out.
+`refuse` takes the first row that breaks a rule for an error, `sort_out` leaves such rows out.
 """
 
 from __future__ import annotations
@@ -14,9 +12,8 @@ import re
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -29,6 +26,8 @@ from lookalike.core.files import PathLike, arrow_file, reading
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Rules = Mapping[str, ArrayLike]
+"""What to say of a row that breaks a rule, with its cells in braces, and which rows break it."""
 LARGEST_TABLE = 2**28
 """Bytes of a table: two million triplets fit, and as cells, which take twenty times as much memory, more may not."""
 _STARTS = {b"PK\x03\x04": "is a spreadsheet or a zip file: export it as CSV", b"\x1f\x8b": "is compressed: unpack it"}
@@ -83,7 +82,7 @@ def read_columns(path: PathLike, numbers: Callable[[list[str]], Iterable[str]], 
         except pa.ArrowInvalid as error:
             if (cell := _NO_NUMBER.search(str(error))) and re.fullmatch(r"[ !#-~]*", cell[2]):
                 raise
-        content = _written_anew(_fitting(read_rows(path, what=what, any_size=True), path))
+        content = _rewritten(_fitting(read_rows(path, what=what, any_size=True), path))
         read = arrow.ReadOptions(column_names=names, skip_rows=1, block_size=min(max(content.size, 2**20), 2**31 - 1))
         return arrow.read_csv(pa.BufferReader(content), read, arrow.ParseOptions(newlines_in_values=True), convert)
     except pa.ArrowInvalid as error:
@@ -113,7 +112,7 @@ def _is_otherwise(table: pa.Table) -> bool:
     return bool(empty.any())
 
 
-def _written_anew(rows: Iterable[tuple[int, list[str]]]) -> pa.Buffer:
+def _rewritten(rows: Iterable[tuple[int, list[str]]]) -> pa.Buffer:
     """Return rows as a CSV file, the names in a line of their own, in memory that is Arrow's, not Python's."""
     import pyarrow as pa
 
@@ -226,79 +225,38 @@ def _text(value: Any, named: str) -> str:
     return "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
 
 
-class Rule(NamedTuple):
-    """What some columns of a table have to be, and the words on a row that breaks it, with its cells in braces."""
-
-    words: str
-    columns: tuple[str, ...]
-    broken: Callable[[pd.DataFrame], ArrayLike]
-    """Tells of each row of these columns whether it breaks the rule."""
-
-
-def whole(column: str, kind: str) -> Rule:
-    """Return the rule that a cell is a whole number that fits a type; numbers count, so none has a sign."""
-    words = f"has {{cell!r}} under {column}, which is no whole number in the digits 0 to 9, or too large: correct it"
-    largest = np.iinfo(kind).max
-    broken = np.vectorize(lambda cell: not _WHOLE.fullmatch(cell) or int(cell) > largest, otypes=[bool])
-    return Rule(words, (column,), lambda cells: broken(cells[column]))
-
-
-def within(words: str, column: str, least: float, most: float) -> Rule:
-    """Return the rule that a cell is a number from `least` to `most`."""
-    return Rule(words, (column,), lambda cells: ~pd.to_numeric(cells[column], errors="coerce").between(least, most))
-
-
-def filled(words: str, *columns: str) -> Rule:
-    """Return the rule that no cell is missing."""
-    return Rule(words, columns, lambda cells: (cells == "").any(axis=1))
-
-
-def one_of(words: str, known: Iterable[object], *columns: str) -> Rule:
-    """Return the rule that each cell is one of those that are known."""
-    return Rule(words, columns, lambda cells: ~cells.isin(list(known)).all(axis=1))
-
-
-def once(words: str, *columns: str) -> Rule:
-    """Return the rule that no earlier row has the same cells."""
-    return Rule(words, columns, pd.DataFrame.duplicated)
-
-
-def same(words: str, *columns: str) -> Rule:
-    """Return the rule that two cells of a row are the same."""
-    return Rule(words, columns, lambda cells: cells.iloc[:, 0] != cells.iloc[:, 1])
-
-
-def differing(words: str, *columns: str) -> Rule:
-    """Return the rule that two cells of a row, or any two of several, differ."""
-    pairs = list(combinations(range(len(columns)), 2))
-    return Rule(words, columns, lambda cells: np.any([cells.iloc[:, i] == cells.iloc[:, j] for i, j in pairs], axis=0))
-
-
-def refuse(table: pd.DataFrame, rules: Sequence[Rule], named: PathLike = "") -> None:
+def refuse(table: pd.DataFrame, rules: Rules, named: PathLike = "") -> None:
     """Refuse the first row that breaks a rule, with the words of the first that it breaks behind file and line."""
     first = _first_broken(table, rules)
     for place in np.flatnonzero(first < len(rules))[:1]:
-        rule, cells = rules[first[place]], table.iloc[place]
-        words = rule.words.format(cell=str(cells[rule.columns[0]])[:_LONGEST], **cells)
+        words = list(rules)[first[place]].format(**table.iloc[place])
         raise LookalikeError(f"{named}, line {table.index[place]} {words}" if named else words)
 
 
-def sort_out(table: pd.DataFrame, rules: Sequence[Rule]) -> tuple[pd.DataFrame, list[tuple[str, pd.DataFrame]]]:
+def sort_out(table: pd.DataFrame, rules: Rules) -> tuple[pd.DataFrame, list[tuple[str, pd.DataFrame]]]:
     """Return the rows that break no rule, and with the words of each rule those of which it is the first broken."""
     first = _first_broken(table, rules)
-    return table[first == len(rules)], [(rule.words, table[first == place]) for place, rule in enumerate(rules)]
+    return table[first == len(rules)], [(words, table[first == place]) for place, words in enumerate(rules)]
 
 
-def _first_broken(table: pd.DataFrame, rules: Sequence[Rule]) -> Longs:
+def _first_broken(table: pd.DataFrame, rules: Rules) -> Longs:
     """Return the place of the first rule that each row breaks; that behind the last for one that breaks none."""
-    broken = [np.asarray(rule.broken(table[list(rule.columns)]), dtype=bool) for rule in rules]
+    broken = [np.asarray(rows, dtype=bool) for rows in rules.values()]
     return np.asarray(np.argmax([*broken, np.ones(len(table), dtype=bool)], axis=0))
 
 
 def whole_numbers(cells: pd.DataFrame, types: Mapping[str, str], path: PathLike) -> pd.DataFrame:
-    """Return what `read_cells` read with columns as whole numbers of these types."""
-    refuse(cells, [whole(column, kind) for column, kind in types.items()], path)
-    return cells.assign(**{column: np.array(cells[column], dtype=kind) for column, kind in types.items()})
+    """Return what `read_cells` read with columns as whole numbers of these types; they count, so none has a sign."""
+    found = {}
+    for column, kind in types.items():
+        largest = np.iinfo(kind).max
+        broken = [not _WHOLE.fullmatch(cell) or int(cell) > largest for cell in cells[column]]
+        words = (
+            f"has {{cell!r}} under {column}, which is no whole number in the digits 0 to 9, or too large: correct it"
+        )
+        refuse(cells.assign(cell=cells[column].str[:_LONGEST]), {words: broken}, path)
+        found[column] = np.array(cells[column], dtype=kind)
+    return cells.assign(**found)
 
 
 def _places(names: Iterable[object], columns: Sequence[str], named: PathLike) -> list[int]:

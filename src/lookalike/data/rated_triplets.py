@@ -27,7 +27,6 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_table
 from lookalike.core.progress import Progress
 from lookalike.core.seeds import generator
-from lookalike.core.tables import Rule, differing, one_of, same, within
 from lookalike.data.path_finder import PathFinder, path_parts
 from lookalike.data.release_files import Rejections, column_key, read_columns, read_ratings, relevance_file
 from lookalike.data.relevance import RelevanceData
@@ -35,11 +34,6 @@ from lookalike.data.scan import scan_photographs
 
 _IMAGES = ["query", "positive", "negative"]
 _TRIPLET_TYPES = {"triplet": "int32", **dict.fromkeys(_IMAGES, "int32"), "text_query": "str", "kind": "str"}
-_ONE_WAY = Rule(
-    "rated both ways",  # whatever the text query
-    tuple(_IMAGES),
-    lambda rows: pd.MultiIndex.from_frame(rows).isin(pd.MultiIndex.from_frame(rows.iloc[:, [0, 2, 1]])),
-)
 _MISSING = "there is no such file"
 _COPY = "a copy of an evaluation image among the training images: not trained on"
 
@@ -165,16 +159,21 @@ def _triplets(rows: pd.DataFrame, manifest: pd.DataFrame, content: Longs, reject
         table[name] = np.where(image1[row] >= 0, image1[row], image1[other])
     table["positive"], table["negative"] = image2[first], image2[second]
     table["example"] = (rows["example"].to_numpy()[first] + " | ") + rows["other"].to_numpy()[second]
-    own_picture = "query is the same picture as the positive or negative"
-    rules = [
-        same("rows of one triplet with different queries", "query", "other_query"),
-        one_of("triplet with an image that is missing", content, *_IMAGES),
-        one_of("triplet with an image that cannot be used", usable, *_IMAGES),
-        differing(own_picture, "query", "positive"),
-        differing(own_picture, "query", "negative"),
-        differing("positive and negative are the same picture", "positive", "negative"),
-    ]
-    table = rejections.sort_out(rejections.sort_out(table, rules, 2), [_ONE_WAY], 2)
+    query, positive, negative = (table[name] for name in _IMAGES)
+    table = rejections.sort_out(
+        table,
+        {
+            "rows of one triplet with different queries": query != table["other_query"],
+            "triplet with an image that is missing": (table[_IMAGES] < 0).any(axis=1),
+            "triplet with an image that cannot be used": ~table[_IMAGES].isin(usable.tolist()).all(axis=1),
+            "query is the same picture as the positive or negative": (query == positive) | (query == negative),
+            "positive and negative are the same picture": positive == negative,
+        },
+        2,
+    )
+    turned = pd.MultiIndex.from_frame(table[["query", "negative", "positive"]])
+    both = pd.MultiIndex.from_frame(table[_IMAGES]).isin(turned)  # whatever the text query
+    table = rejections.sort_out(table, {"rated both ways": both}, 2)
     # of copies that differ in kind, the same one whatever the order of rows
     copies = table.groupby(["text_query", *_IMAGES], as_index=False)
     table = copies.agg(kind=("kind", "min"), example=("example", "min"), n=("kind", "size"))
@@ -282,16 +281,17 @@ def _training_relevance(root: Path, manifest: pd.DataFrame, content: Longs, reje
     table["low"], table["high"] = table[["1", "2"]].min(axis=1), table[["1", "2"]].max(axis=1)
     table["value"] = pd.to_numeric(table["relevance"], errors="coerce").astype(np.float64)
     table["example"] = table["image1"] + " | " + table["image2"] + " | " + table["relevance"]
-    rules = [
-        within("relevance that is no number from 0 on", "value", 0, float(np.finfo(np.float32).max)),
-        one_of("relevance of an image that is not trained on", labels.index, "1", "2"),
-        differing("relevance of an image to itself", "1", "2"),
-        same("relevance across two categories", "category1", "category2"),
-    ]
+    largest, ends = float(np.finfo(np.float32).max), table[["1", "2"]]
+    rules = {
+        "relevance that is no number from 0 on": ~table["value"].between(0, largest),
+        "relevance of an image that is not trained on": ~ends.isin(labels.index).all(axis=1),
+        "relevance of an image to itself": table["1"] == table["2"],
+        "relevance across two categories": table["category1"] != table["category2"],
+    }
     table = rejections.sort_out(table, rules)
     # of a pair that comes more than once, the largest
-    largest = table.groupby(["low", "high"], as_index=False)["value"].max()
-    return RelevanceData.from_pairs(image_id, names, largest["low"], largest["high"], largest["value"])
+    pairs = table.groupby(["low", "high"], as_index=False)["value"].max()
+    return RelevanceData.from_pairs(image_id, names, pairs["low"], pairs["high"], pairs["value"])
 
 
 def _labels(manifest: pd.DataFrame, triplets: pd.DataFrame, pool: pd.DataFrame, content: Longs) -> pd.Series:

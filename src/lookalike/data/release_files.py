@@ -17,15 +17,13 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_folder, check_regular
-from lookalike.core.tables import LARGEST_TABLE, Rule, count_fields, filled, one_of, parse_rows, sort_out
+from lookalike.core.tables import LARGEST_TABLE, Rules, count_fields, parse_rows, sort_out
 from lookalike.data.path_finder import escaped_path
 
 _SEPARATORS = (",", ";", "\t")
 _RATED = {"image1path": "path1", "image2path": "path2", "similarity": "similarity"}
 _RATED_TOO = {"image1": "name1", "image2": "name2", "textquery": "text_query", "kind": "kind", "triplet": "triplet"}
 """Columns of ratings as `column_key` spells them; a file of ratings has all of the former."""
-_TWO_IMAGES = filled("row without two images", "image", "other")
-_SIGNED = one_of("similarity is neither 1 nor -1", (1, -1), "sign")
 _KINDS = {"inclass": "in-class", "outofclass": "out-of-class"}
 _MAX_EXAMPLE = 300
 
@@ -40,7 +38,7 @@ class Rejections:
         """Count under a reason, each example for so many rows or files."""
         self._entries += [(reason, example, rows) for example in examples]
 
-    def sort_out(self, table: pd.DataFrame, rules: Sequence[Rule], rows: int = 1) -> pd.DataFrame:
+    def sort_out(self, table: pd.DataFrame, rules: Rules, rows: int = 1) -> pd.DataFrame:
         """Return the rows of a table that break no rule, and count the others, whose column ``example`` is theirs."""
         kept, broken = sort_out(table, rules)
         for reason, found in broken:
@@ -76,8 +74,10 @@ def read_ratings(root: Path, rejections: Rejections) -> pd.DataFrame:
         rows[name] = rows[f"path{number}"].where(rows[f"path{number}"] != "", rows[f"name{number}"])
     # without the line, as rows may come in any order
     rows["example"] = rows["file"] + ": " + rows["image"] + " | " + rows["other"] + " | " + rows["text_query"]
-    rows = rejections.sort_out(rows, [_TWO_IMAGES])
-    rated = rejections.sort_out(rows.assign(example=rows["example"] + " | " + rows["similarity"].map(repr)), [_SIGNED])
+    is_missing = (rows[["image", "other"]] == "").any(axis=1)
+    rows = rejections.sort_out(rows, {"row without two images": is_missing})
+    with_rating = rows.assign(example=rows["example"] + " | " + rows["similarity"].map(repr))
+    rated = rejections.sort_out(with_rating, {"similarity is neither 1 nor -1": rows["sign"] == 0})
     return rated.assign(example=rows["example"]).reset_index(drop=True)
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from lookalike.core.arrays import Array, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, read_csr, together, write_array, write_csr, write_table
-from lookalike.core.tables import one_of, read_cells, refuse, whole
+from lookalike.core.tables import read_cells, refuse, whole_numbers
 from lookalike.data.scan import COLUMN_TYPES, STATUSES
 
 if TYPE_CHECKING:
@@ -27,11 +27,7 @@ MANIFEST, COUNTS, PALETTE = "manifest.csv", "counts.npz", "palette.npy"
 NEEDED = (MANIFEST, COUNTS)
 COLUMNS = [*(column for column in COLUMN_TYPES if column != "image_id"), "in_pool"]
 _TRUTHS = {"True": True, "False": False, "TRUE": True, "FALSE": False}  # the latter of spreadsheets
-_RULES = [whole(column, COLUMN_TYPES[column]) for column in ("width", "height", "bytes")]
-_RULES += [
-    one_of(f"has {{{column}!r}} under {column}: write one of {', '.join(words)}", words, column)
-    for column, words in (("status", STATUSES), ("in_pool", tuple(_TRUTHS)))
-]
+_SIZES = {column: COLUMN_TYPES[column] for column in ("width", "height", "bytes")}
 
 
 def write_visterm_folder(
@@ -76,7 +72,12 @@ def read_visterm_folder(folder: PathLike, n_words: int) -> tuple[pd.DataFrame, p
     if missing := [name for name in NEEDED if not (source / name).is_file()]:
         raise LookalikeError(f"{source} holds no {' and no '.join(missing)}: put a folder of visterm counts there")
     table = read_cells(source / MANIFEST, COLUMNS, what="manifest", exact=True)
-    refuse(table, _RULES, source / MANIFEST)
+    table = whole_numbers(table, _SIZES, source / MANIFEST)
+    rules = {
+        f"has {{{column}!r}} under {column}: write one of {', '.join(known)}": ~table[column].isin(known)
+        for column, known in (("status", STATUSES), ("in_pool", tuple(_TRUTHS)))
+    }
+    refuse(table, rules, source / MANIFEST)
     table = table.assign(image_id=range(len(table)), in_pool=table["in_pool"].map(_TRUTHS)).reset_index(drop=True)
     table = table.astype(COLUMN_TYPES | {"in_pool": "bool"})
     try:

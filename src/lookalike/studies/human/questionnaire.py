@@ -16,7 +16,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
-from lookalike.core.tables import filled, once, one_of, read_cells, refuse, text_cells, whole_numbers, within
+from lookalike.core.tables import read_cells, refuse, text_cells, whole_numbers
 
 if TYPE_CHECKING:
     from lookalike.ranking.rankings import Rankings
@@ -106,10 +106,11 @@ def plan_of_run(rankings: Rankings, manifest: pd.DataFrame, *, n_retrieved: int,
 def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
     """Draw a plan from a table of `NEIGHBOURS`; image ids are positions in the sorted list of paths."""
     table = text_cells(table, NEIGHBOURS, "the table of neighbours")
-    refuse(table, (filled(_RANK, *NEIGHBOURS), within(_RANK, "rank", -sys.float_info.max, sys.float_info.max)))
+    is_rank = pd.to_numeric(table["rank"], errors="coerce").between(-sys.float_info.max, sys.float_info.max)
+    refuse(table, {_RANK: (table == "").any(axis=1) | ~is_rank})
     table = table.assign(rank=table["rank"].astype("float64")).drop_duplicates()
     for column, what in (("path", "the neighbour {path}"), ("rank", "the rank {rank:g}")):
-        refuse(table, [once(_TWICE.format(what), "query_path", column)])
+        refuse(table, {_TWICE.format(what): table.duplicated(["query_path", column])})
     table = table[table["query_path"] != table["path"]].sort_values("rank", kind="stable")
     paths = sorted({*table["query_path"], *table["path"]})
     id_of = {path: number for number, path in enumerate(paths)}
@@ -140,8 +141,8 @@ def plan_of_file(neighbours: Path, plan: Path, *, seed: int, **sizes: int) -> pd
 def read_plan(path: PathLike) -> pd.DataFrame:
     """Read a plan from CSV; a file that is missing or no plan is an error."""
     plan = whole_numbers(read_cells(path, COLUMNS, what="plan", exact=True), INTEGERS, path)
-    damaged = "has a position twice or an unknown role: make the plan again"
-    refuse(plan, (once(damaged, "query", "position"), one_of(damaged, ("retrieved", "random"), "role")), path)
+    is_damaged = plan.duplicated(["query", "position"]) | ~plan["role"].isin(["retrieved", "random"])
+    refuse(plan, {"has a position twice or an unknown role: make the plan again": is_damaged}, path)
     if plan.empty:
         raise LookalikeError(f"{path} is a plan without queries: make it again")
     return plan.reset_index(drop=True)

@@ -15,7 +15,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator
-from lookalike.core.tables import Rule, filled, once, one_of, read_cells, refuse, same, whole_numbers
+from lookalike.core.tables import Rules, read_cells, refuse, whole_numbers
 from lookalike.exhibits.results import results_frame, select
 from lookalike.studies.human.questionnaire import plan_fingerprint
 
@@ -71,17 +71,19 @@ def _read_file(path: Path, plan: pd.DataFrame) -> pd.DataFrame:
     cells["first"] = next(iter(cells["rater"]), "")
     cells["done_above"] = cells.groupby("query")["done"].transform("first")
     name, places = plan_fingerprint(plan), pd.MultiIndex.from_frame(plan[PLACE])
-    unknown = "is candidate {position} of query {query}, which the plan does not have"
-    rules = (
-        one_of(f"belongs to {{plan}}, not to {name}: go back to the settings of its page", [name], "plan"),
-        filled("names no rater: write the name into each line", "rater"),
-        same("is by {rater}, the lines above by {first}: one file, one rater", "rater", "first"),
-        Rule(unknown, tuple(PLACE), lambda cells: ~pd.MultiIndex.from_frame(cells).isin(places)),
-        once("rates candidate {position} of query {query} a second time", *PLACE),
-        one_of(f"has the answer {{answer!r}}, which is none of {', '.join(ANSWERS)}", ANSWERS, "answer"),
-        one_of("has {answered!r} and {done!r} where true or false stands", ("true", "false"), "answered", "done"),
-        same("says {done} under done, the lines above of query {query} do not: mend one of them", "done", "done_above"),
-    )
+    is_planned = pd.MultiIndex.from_frame(cells[PLACE]).isin(places)
+    says_whether = cells[["answered", "done"]].isin(["true", "false"]).all(axis=1)
+    is_done_alike = cells["done"] == cells["done_above"]
+    rules: Rules = {
+        f"belongs to {{plan}}, not to {name}: go back to the settings of its page": cells["plan"] != name,
+        "names no rater: write the name into each line": cells["rater"] == "",
+        "is by {rater}, the lines above by {first}: one file, one rater": cells["rater"] != cells["first"],
+        "is candidate {position} of query {query}, which the plan does not have": ~is_planned,
+        "rates candidate {position} of query {query} a second time": cells.duplicated(PLACE),
+        f"has the answer {{answer!r}}, which is none of {', '.join(ANSWERS)}": ~cells["answer"].isin(ANSWERS),
+        "has {answered!r} and {done!r} where true or false stands": ~says_whether,
+        "says {done} under done, the lines above of query {query} do not: mend one of them": ~is_done_alike,
+    }
     refuse(cells, rules, path)
     if len(cells) < len(plan):
         raise LookalikeError(f"{path} has {len(cells)} of {len(plan)} candidates: it is cut short, export it again")
