@@ -25,7 +25,6 @@ import pandas as pd
 
 from lookalike.core.seeds import integer_seed
 from lookalike.data.web_simulation import WebSimulation
-from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import protocol
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
 from lookalike.studies.web.training_rows import TrainingRows
@@ -49,11 +48,11 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     simulation = simulation_of(arguments)
     log = simulation.query_log()
     simulation.write_images(folder / "images.parquet")
-    simulation.write_shard(0, 1, folder / "visterms")
-    images, store = pd.read_parquet(folder / "images.parquet"), VistermStore(folder / "visterms", simulation.words)
+    images = pd.read_parquet(folder / "images.parquet")
     held_out = HeldOutLog(images=min(2_000, arguments.images // 5), queries=500)
     learned, chosen = split_training(log, images, held_out, SEED)
-    rows, stream = TrainingRows(store, learned), integer_seed(SEED, "web", "validation_queries")
+    rows = TrainingRows(simulation.visterms(0, simulation.n_images), learned)
+    stream = integer_seed(SEED, "web", "validation_queries")
     validation = Validation.make(rows, log, chosen, held_out.queries, stream)
     ids, gallery = protocol.test_rows(rows, images)
     interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))

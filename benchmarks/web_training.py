@@ -27,7 +27,6 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import argparse
 import json
 import platform
-import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -40,7 +39,6 @@ import lookalike
 from lookalike.core.kernels import njit
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
-from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import large_scale
 from lookalike.studies.web.large_scale import BLOCK
 from lookalike.studies.web.query_triplets import QueryTripletSampler
@@ -140,18 +138,16 @@ def read_speed(W: np.ndarray, n_lines: int) -> float:
     return 64.0 * columns.size / (time.process_time() - start)
 
 
-def simulate(simulation: WebSimulation, folder: Path) -> tuple[TrainingRows, QueryLog]:
+def simulate(simulation: WebSimulation) -> tuple[TrainingRows, QueryLog]:
     """Return the rows of all simulated images, and their log."""
-    simulation.write_shard(0, 1, folder / "visterms")
-    store = VistermStore(folder / "visterms", simulation.words)
-    rows = TrainingRows(store, np.arange(store.n_images))
-    return rows, simulation.query_log()
+    n = simulation.n_images
+    return TrainingRows(simulation.visterms(0, n), np.arange(n)), simulation.query_log()
 
 
-def check_agreement(folder: Path) -> None:
+def check_agreement() -> None:
     """Stop unless all methods learn one and the same W from the same triplets."""
     small = WebSimulation(n_images=2_000, words=500, nonzeros=30, topic_words=40, style_words=40)
-    rows, log = simulate(small, folder / "small")
+    rows, log = simulate(small)
     learned, source = [], QueryTripletSampler(log, 0, triplets_per_query=4)
     methods: list[Any] = [OneMethod(rows, source, 1, block=NumPy.BLOCK), NumPy(rows, source, 1)]
     for method in methods:
@@ -202,10 +198,10 @@ def measure(methods: dict[str, tuple[dict[str, Any], Any, int]], W: np.ndarray, 
     return results
 
 
-def benchmark(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
     """Simulate, train for a while and measure."""
     simulation = WebSimulation(n_images=arguments.images)
-    rows, log = simulate(simulation, folder)
+    rows, log = simulate(simulation)
     W = np.eye(rows.n_features, dtype=np.float32)
     methods = make_methods(rows, log, arguments.groups)
     first = OneMethod(rows, QueryTripletSampler(log, 0), 0)
@@ -252,9 +248,8 @@ def main() -> None:
         parser.error("--warm-steps, --steps and --repeat must be at least 1")
 
     large_scale.warm_up()
-    with tempfile.TemporaryDirectory() as folder:
-        check_agreement(Path(folder))
-        result = benchmark(arguments, Path(folder))
+    check_agreement()
+    result = benchmark(arguments)
     print(
         f"{result['images']:,} simulated images of {result['mean_non_zeros']:.0f} non-zeros, d = "
         f"{result['dimensions']:,}, after {result['warm_steps']:,} steps; "

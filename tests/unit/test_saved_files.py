@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from made_stores import write_store
 from model_files import parts
 from safetensors.numpy import save
 
@@ -19,9 +18,9 @@ from lookalike.app.model_file import read_about
 from lookalike.app.representations import Cache
 from lookalike.core import model_file
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_csr, write_csr
 from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
-from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.landmark.rankings import LandmarkRankings
@@ -177,17 +176,16 @@ def relevance(folder):
     return lambda: RelevanceData.load(folder / "relevance.npz")
 
 
-def visterms(folder, n_images=4):
-    write_store(folder, sp.csr_array(np.random.default_rng(0).poisson(0.3, (n_images, 50))))
-    return lambda: VistermStore(folder, 50)
+VISTERMS = sp.csr_array(np.random.default_rng(0).poisson(0.3, (4, 50)))
 
 
-def mapped_visterms(folder):
-    return visterms(folder, 4000)
+def visterms(folder):
+    write_csr(VISTERMS, folder / "visterms.npz")
+    return lambda: read_csr(folder / "visterms.npz")
 
 
 def training(folder):
-    rows = TrainingRows(visterms(folder.with_name("store"))(), np.arange(4))
+    rows = TrainingRows(VISTERMS, np.arange(4))
     triplets = SimpleNamespace(chunk=lambda _, n: np.zeros((n, 3), "i4"))
     learning = LogLearning(steps=8, interval=8, patience=0, block=8)
 
@@ -200,7 +198,7 @@ def training(folder):
     return read
 
 
-@pytest.mark.parametrize("kind", [query_log, relevance, visterms, mapped_visterms, training])
+@pytest.mark.parametrize("kind", [query_log, relevance, visterms, training])
 def test_a_file_for_another_job_is_whole_or_named(tmp_path, kind):
     folder = tmp_path / "folder"
     read = kind(folder)

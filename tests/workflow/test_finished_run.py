@@ -34,8 +34,7 @@ FILES_OF = {
         features/sift-demo-1k/counts.npz features/sift-demo-1k/query_counts.npz
         """,
     "websim_demo": """
-        log.npz images.parquet marginals.csv precision.parquet
-        visterms/shard-000/indptr.npy visterms/shard-000/words.npy visterms/shard-000/counts.npy
+        log.npz images.parquet visterms.npz marginals.csv precision.parquet
         rankers/1/W.npy rankers/1/fit.json rankers/1/curve.parquet
         results.parquet times.parquet
         """,

@@ -1,6 +1,6 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
-Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms/, rankers/,
+Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms.npz, rankers/,
 runtime/, model.lookalike, precision.parquet, marginals.csv, and of these the rows of results results.parquet and
 times.parquet. What each job reads of the settings is in studies/web/study.py.
 """
@@ -10,7 +10,7 @@ rule simulate_web:
     output:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=directory(f"{RESULTS}/visterms"),
+        visterms=f"{RESULTS}/visterms.npz",
     log:
         f"{LOGS}/simulate_web.log",
     wildcard_constraints:
@@ -33,7 +33,7 @@ for studied_dataset, study in WEB.items():
         input:
             log=f"{RESULTS}/log.npz",
             images=f"{RESULTS}/images.parquet",
-            visterms=f"{RESULTS}/visterms",
+            visterms=f"{RESULTS}/visterms.npz",
         output:
             batch.files,
         log:
@@ -80,7 +80,7 @@ rule score_web_retrieval:
     input:
         log=f"{RESULTS}/log.npz",
         images=f"{RESULTS}/images.parquet",
-        visterms=f"{RESULTS}/visterms",
+        visterms=f"{RESULTS}/visterms.npz",
         matrices=lambda wildcards: WEB[wildcards.dataset].of_rankers("W.npy"),
         fits=lambda wildcards: WEB[wildcards.dataset].of_rankers("fit.json"),
         curves=lambda wildcards: WEB[wildcards.dataset].of_rankers("curve.parquet"),

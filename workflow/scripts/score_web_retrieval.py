@@ -3,16 +3,13 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    from pathlib import Path
-
     import pandas as pd
 
-    from lookalike.core.files import read_json, read_table, write_table
+    from lookalike.core.files import read_csr, read_json, read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.data.query_log import QueryLog
     from lookalike.data.web_marginals import measure_marginals
     from lookalike.exhibits.results import read_results, results_frame, write_results
-    from lookalike.features.visterm_store import VistermStore
     from lookalike.learners.model_io import save
     from lookalike.studies.web import protocol
     from lookalike.studies.web.results import counted, times_of_ranker
@@ -22,16 +19,16 @@ with logged(snakemake):
 
     given, params, output = snakemake.input, snakemake.params.settings, snakemake.output
     log, images, fits = QueryLog.load(given.log), read_table(given.images), [*map(read_json, given.fits)]
-    store = VistermStore(sorted(Path(given.visterms).glob("shard-*")), params["words"])
+    visterms = read_csr(given.visterms)
     model = protocol.as_model(protocol.averaged(given.matrices), fits, LogLearning(**params["learning"]))
     save(model, output.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})
     systems, test = protocol.systems_of(given.matrices), LogTest(**params["test"])
     learned, _ = split_training(log, images, HeldOutLog(**params["held_out"]), params["seed"])
-    rows = protocol.test_rows(TrainingRows(store, learned), images)
+    rows = protocol.test_rows(TrainingRows(visterms, learned), images)
     machine = {"n_threads": snakemake.threads, "report": lambda line: print(line, flush=True)}
     precision = protocol.score_retrieval(systems, *rows, log, test, seed=params["seed"], **machine)
     marginals = measure_marginals(
-        log, images["part"].to_numpy(), store, integer_seed(params["seed"], "web", "marginals")
+        log, images["part"].to_numpy(), visterms, integer_seed(params["seed"], "web", "marginals")
     )
     write_results(precision, output.precision)
     write_table(marginals, output.marginals)

@@ -3,7 +3,6 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
-    import tempfile
     from pathlib import Path
 
     from lookalike.core.seeds import integer_seed
@@ -21,7 +20,6 @@ with logged(snakemake):
             seed = integer_seed(params["seed"], "web", "simulation", int(size))
             simulation = WebSimulation(**learners["oasis"]["simulation"] | {"n_images": int(size)}, seed=seed)
             timing, held_out = OasisTimes(**learners["oasis"]["timing"]), HeldOutLog(**learners["oasis"]["held_out"])
-            with tempfile.TemporaryDirectory() as folder:
-                rows = time_oasis(simulation, timing, held_out, seed=params["seed"], folder=folder, report=print)
+            rows = time_oasis(simulation, timing, held_out, seed=params["seed"], report=print)
         print(rows, flush=True)
         write_results(rows, file)

@@ -6,10 +6,9 @@ with logged(snakemake, append=True):
     import shutil
     from pathlib import Path
 
-    from lookalike.core.files import read_table
+    from lookalike.core.files import read_csr, read_table
     from lookalike.core.seeds import integer_seed
     from lookalike.data.query_log import QueryLog
-    from lookalike.features.visterm_store import VistermStore
     from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
     from lookalike.studies.web.settings import HeldOutLog, LogLearning
     from lookalike.studies.web.training_rows import TrainingRows
@@ -17,9 +16,9 @@ with logged(snakemake, append=True):
 
     given, params, threads = snakemake.input, snakemake.params.settings, snakemake.threads
     learning, held_out, seed = LogLearning(**params["learning"]), HeldOutLog(**params["held_out"]), params["seed"]
-    log, store = QueryLog.load(given.log), VistermStore(sorted(Path(given.visterms).glob("shard-*")), params["words"])
+    log = QueryLog.load(given.log)
     learned, chosen = split_training(log, read_table(given.images), held_out, seed)
-    rows, stream = TrainingRows(store, learned), integer_seed(seed, "web", "validation_queries")
+    rows, stream = TrainingRows(read_csr(given.visterms), learned), integer_seed(seed, "web", "validation_queries")
     drawn = {"theta": learning.theta, "n_threads": threads}
     validation = Validation.make(rows, log, chosen, held_out.queries, stream, **drawn)
     print(f"{len(rows):,} images to learn from, {len(chosen):,} held out, {len(validation.queries):,} query them")

@@ -6,8 +6,6 @@ were learned from it), ``counts.npz`` (SciPy CSR, images x words, raw counts) an
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,14 +78,10 @@ def read_visterm_folder(folder: PathLike, n_words: int) -> tuple[pd.DataFrame, p
     refuse(table, rules, source / MANIFEST)
     table = table.assign(image_id=range(len(table)), in_pool=table["in_pool"].map(_TRUTHS)).reset_index(drop=True)
     table = table.astype(COLUMN_TYPES | {"in_pool": "bool"})
-    try:
-        counts = read_csr(source / COUNTS)
-        if counts.dtype.kind not in "iu" or (counts.nnz and counts.data.min() < 0):
-            raise ValueError("it holds what is no count")
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise LookalikeError(
-            f"cannot read {source / COUNTS}, a sparse matrix of whole numbers from SciPy: put a whole one there"
-        ) from error
+    needed = "put a sparse matrix of whole numbers from SciPy there"
+    counts = read_csr(source / COUNTS, needed)
+    if counts.dtype.kind not in "iu" or (counts.nnz and counts.data.min() < 0):
+        raise LookalikeError(f"{source / COUNTS} holds what is no count: {needed}")
     if counts.shape != (len(table), n_words):
         found = " x ".join(f"{size:,}" for size in counts.shape)
         raise LookalikeError(

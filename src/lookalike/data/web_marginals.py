@@ -8,21 +8,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Array
+from lookalike.core.arrays import Array, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.data.query_log import QueryLog
-from lookalike.features.visterm_store import VistermStore
 
 SAMPLE = 20_000  # images of each part whose relevant images are counted
 
 
-def measure_marginals(log: QueryLog, parts: Array, store: VistermStore, seed: int, size: int = SAMPLE) -> pd.DataFrame:
+def measure_marginals(log: QueryLog, parts: Array, visterms: Matrix, seed: int, size: int = SAMPLE) -> pd.DataFrame:
     """Count images, queries, their pairs, and means of an image, in each part: columns ``part, quantity, value``."""
-    if not log.n_images == len(parts) == store.n_images:
+    if not log.n_images == len(parts) == visterms.shape[0]:
         others = f"the query log has {log.n_images} images, the table of images {len(parts)}"
-        raise LookalikeError(f"{others} and the visterms {store.n_images}; make them again with the same settings")
-    lengths, counts = store.row_lengths(), []
+        raise LookalikeError(f"{others} and the visterms {visterms.shape[0]}; make them again with the same settings")
+    lengths, counts = np.diff(visterms.indptr), []
     for part in ("train", "test"):
         images = np.flatnonzero(parts == part)
         if not len(images):

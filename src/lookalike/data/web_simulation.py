@@ -10,7 +10,7 @@ almost surely. Since only three in ten have, most queries must have a single ima
 share t, R rare queries and F full ones, F + (1 - t) R have a training image and F + t R a test image.
 
 Words are drawn by alias tables (Walker 1977; Vose 1991) and a random stream of each image's own, SplitMix64 started
-from a hash of the data set's key and the image's number: no shard changes an image.
+from a hash of the data set's key and the image's number: no image depends on others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from lookalike.core.kernels import mix, njit
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import Simulation
 from lookalike.data.query_log import QueryLog
-from lookalike.features.visterm_store import word_type, write_arrays
 
 # the solution for the counts of Table 1: share of the images in the test set, queries of one image and others an image
 TEST_SHARE, RARE_QUERIES, FULL_QUERIES = 0.1492579, 0.0518847, 0.0077979
@@ -199,19 +198,6 @@ class WebSimulation(Simulation):
         drawn = sp.csr_array((counts, words.view(np.int32), indptr), shape=(stop - first, self.words))
         drawn.sort_indices()
         return drawn
-
-    def write_shard(self, shard: int, n_shards: int, folder: PathLike) -> int:
-        """Draw and write the visterms of a shard, counted from 0, as a visterm store; return its number of images."""
-        if not (1 <= n_shards <= self.n_images and 0 <= shard < n_shards):
-            raise LookalikeError(
-                f"simulated web data: there is no shard {shard} of {n_shards}; count shards from 0, "
-                f"1 to {self.n_images} of them"
-            )
-        first, stop = (self.n_images * number // n_shards for number in (shard, shard + 1))
-        drawn = self.visterms(first, stop)
-        indptr, words = drawn.indptr.astype(np.int64), drawn.indices.astype(word_type(self.words))
-        write_arrays(folder, indptr, words, drawn.data)
-        return stop - first
 
     def query_log(self) -> QueryLog:
         """Return the log as learners take it."""

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from made_stores import write_store
 from project import ROOT
 from pydantic import ValidationError
 
@@ -13,7 +12,6 @@ from lookalike.data import web_simulation
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_marginals import measure_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
-from lookalike.features.visterm_store import VistermStore
 
 SMALL = WebSimulation(n_images=500, words=1000, nonzeros=30, seed=3)
 TENTH = WebSimulation(n_images=269_442, topics=100, seed=1)
@@ -89,52 +87,39 @@ def test_images_have_seventy_words_of_all_lengths_and_their_frequencies_follow_z
     assert abs(np.corrcoef(np.arange(sim.words), np.argsort(frequency))[0, 1]) < 0.05
 
 
-def test_an_image_does_not_depend_on_its_shard(tmp_path):
-    whole = SMALL.visterms(0, 500)
-    folders = [tmp_path / f"shard-{shard}" for shard in range(7)]
-    for shard in (3, 0, 6, 1, 2, 5, 4):
-        again = WebSimulation(**SMALL.model_dump())  # as another process would make it
-        assert again.write_shard(shard, 7, folders[shard]) in (71, 72)
-    np.testing.assert_array_equal(VistermStore(folders, 1000).rows(range(500)).toarray(), whole.toarray())
-    np.testing.assert_array_equal(SMALL.visterms(100, 130).toarray(), whole[100:130].toarray())
+def test_an_image_does_not_depend_on_those_drawn_with_it():
+    whole, again = SMALL.visterms(0, 500), WebSimulation(**SMALL.model_dump())  # as another process would make it
+    np.testing.assert_array_equal(again.visterms(100, 130).toarray(), whole[100:130].toarray())
 
 
 @pytest.mark.parametrize(
-    ("changes", "shard", "message"),
+    ("changes", "message"),
     [
-        ({"nonzeros": 101}, (0, 1), "needs nonzeros of a tenth of the words, 100, or less, not 101"),
-        ({"topic_share": 0.4, "style_share": 0.2}, (0, 1), "to come to less than 1, not 1.02"),
-        ({"nonzeros": 100, "topic_share": 0, "style_share": 0.97, "style_words": 5}, (0, 1), "no number of terms"),
-        *(({}, shard, "no shard") for shard in ((0, 0), (3, 3), (-1, 3), (0, 501))),
+        ({"nonzeros": 101}, "needs nonzeros of a tenth of the words, 100, or less, not 101"),
+        ({"topic_share": 0.4, "style_share": 0.2}, "to come to less than 1, not 1.02"),
+        ({"nonzeros": 100, "topic_share": 0, "style_share": 0.97, "style_words": 5}, "no number of terms"),
     ],
 )
-def test_what_does_not_fit_is_refused(tmp_path, changes, shard, message):
+def test_what_does_not_fit_is_refused(changes, message):
     with pytest.raises((LookalikeError, ValidationError), match=message):
-        WebSimulation(**SMALL.model_dump() | changes).write_shard(*shard, tmp_path / "shard")
+        WebSimulation(**SMALL.model_dump() | changes).visterms(0, 500)
 
 
 # query 0: images 0 1 2; query 1: images 2 3; query 2: image 4; query 3: images 0 2
 LOG = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3, 3], [0, 1, 2, 2, 3, 4, 0, 2])
 PARTS = np.array(["train", "train", "train", "test", "test"], dtype=object)
-COUNTS = np.array([[1, 0, 2, 0], [0, 0, 3, 0], [1, 1, 1, 0], [0, 0, 0, 1], [0, 1, 9, 1]])
+COUNTS = sp.csr_array([[1, 0, 2, 0], [0, 0, 3, 0], [1, 1, 1, 0], [0, 0, 0, 1], [0, 1, 9, 1]])
 
 
-@pytest.fixture
-def store(tmp_path):
-    write_store(tmp_path / "shard-0", sp.csr_array(COUNTS[:2]))
-    write_store(tmp_path / "shard-1", sp.csr_array(COUNTS[2:]))
-    return VistermStore([tmp_path / "shard-0", tmp_path / "shard-1"], 4)
-
-
-def test_marginals_are_what_one_counts_by_hand(store):
-    counts = measure_marginals(LOG, PARTS, store, seed=0)
+def test_marginals_are_what_one_counts_by_hand():
+    counts = measure_marginals(LOG, PARTS, COUNTS, seed=0)
     # images 0 and 2 share two queries and count once; image 3 shares a query only with a training image
     totals = counts.pivot(index="part", columns="quantity", values="value").loc[["train", "test"]]
     expected = {"images": [3, 2], "queries": [3, 2], "pairs": [6, 2]}
     assert totals.to_dict("list") == expected | {"nonzeros_per_image": [2, 2], "relevant_per_image": [2, 0]}
 
 
-def test_files_of_different_data_sets_are_refused(store):
+def test_files_of_different_data_sets_are_refused():
     for parts, words in ((PARTS[:4], "same settings"), (np.repeat("train", 5), "no image is in the test part")):
         with pytest.raises(LookalikeError, match=words):
-            measure_marginals(LOG, parts, store, seed=0)
+            measure_marginals(LOG, parts, COUNTS, seed=0)

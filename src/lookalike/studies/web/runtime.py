@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from lookalike import learners
-from lookalike.core.files import PathLike
 from lookalike.core.seeds import generator, integer_seed, seed_sequence
 from lookalike.data.web_simulation import WebSimulation
-from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.fits import Clock
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 from lookalike.studies.web import large_scale
@@ -49,13 +45,11 @@ def time_oasis(
     held_out: HeldOutLog,
     *,
     seed: int,
-    folder: PathLike,
     report: Callable[[str], None] | None = None,
 ) -> list[Row]:
-    """Time OASIS up to the step that early stopping chooses, on images that are made in `folder` and removed."""
+    """Time OASIS up to the step that early stopping chooses, on simulated images."""
     warm_up()
-    with TemporaryDirectory(dir=folder) as scratch:
-        run = _learn(simulation, timing, held_out, seed, Path(scratch), report)
+    run = _learn(simulation, timing, held_out, seed, report)
     # scores are not counted, as in the papers; drawing triplets and weighing rows is, as part of the steps
     # the first of the best, which may be the start: no time says that nothing was learned
     best = max(run.curve, key=lambda row: row["map"])
@@ -69,17 +63,14 @@ def _learn(
     timing: OasisTimes,
     held_out: HeldOutLog,
     seed: int,
-    scratch: Path,
     report: Callable[[str], None] | None,
 ) -> large_scale.TrainingRun:
     """Make the images, hold some out, and train on the others."""
     names = ("web", "runtime", simulation.n_images, 0)
     log = simulation.query_log()
-    simulation.write_shard(0, 1, scratch / "visterms")
-    store = VistermStore(scratch / "visterms", simulation.words)
     ids = np.arange(simulation.n_images)
     chosen = hold_out(log, ids, held_out.images, seed_sequence(seed, *names, "hold out"))
-    rows = TrainingRows(store, np.setdiff1d(ids, chosen))
+    rows = TrainingRows(simulation.visterms(0, simulation.n_images), np.setdiff1d(ids, chosen))
     sampler = QueryTripletSampler(log.of_images(rows.image_ids), integer_seed(seed, *names, "triplets"))
     validation = Validation.make(rows, log, chosen, held_out.queries, seed_sequence(seed, *names, "queries"))
     interval = score_interval(simulation.n_images)
@@ -140,5 +131,4 @@ def warm_up() -> None:
     """Compile what a run of OASIS uses (or load it from numba's cache), so that no timed step does: by a tiny run."""
     tiny = WebSimulation(n_images=60, words=200, nonzeros=5, topic_words=5, style_words=5, styles=1)
     timing, held_out = OasisTimes(steps_per_image=1, patience=1, tolerance=0.0), HeldOutLog(images=20, queries=1)
-    with TemporaryDirectory() as folder:
-        _learn(tiny, timing, held_out, 0, Path(folder), None)
+    _learn(tiny, timing, held_out, 0, None)

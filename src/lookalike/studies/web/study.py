@@ -50,9 +50,9 @@ class WebStudy(Study):
     without_effect: ClassVar = {"batch": True, "training": {"threads", "checkpoint_seconds"}}
 
     jobs: ClassVar = {
-        "simulate_web": "simulation n_shards=data_set.shards painting_seed",
-        "train_on_log": "words held_out=validation learning checkpoint_seconds=training.checkpoint_seconds seed",
-        "score_web_retrieval": "words held_out=validation test learning seed",
+        "simulate_web": "simulation painting_seed",
+        "train_on_log": "held_out=validation learning checkpoint_seconds=training.checkpoint_seconds seed",
+        "score_web_retrieval": "held_out=validation test learning seed",
         "time_size": "learners=timed_learners seed",
     }
 

@@ -1,4 +1,4 @@
-"""Weighted visterms of the images that OASIS learns from at web scale: between a visterm store and the training."""
+"""Weighted visterms of the images that OASIS learns from at web scale: from counts to the training."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from lookalike.core.arrays import Array
+from lookalike.core.arrays import Array, Matrix
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
-from lookalike.features.visterm_store import VistermStore
 from lookalike.learners.kernels import Rows, permuted
 
 SLICE = 65_536
@@ -16,16 +15,16 @@ SLICE = 65_536
 
 
 class TrainingRows:
-    """Rows of tf-idf weights f_i d_i / ||f d|| of some images of a store (2009 draft, eq. 15), eight bytes an entry.
+    """Rows of tf-idf weights f_i d_i / ||f d|| of some images (2009 draft, eq. 15), eight bytes an entry.
 
     `idf` holds d_i of the words in the user's order, from these images alone; words of idf 0 have no entries. The rows
     have their words by falling document frequency.
     """
 
-    def __init__(self, store: VistermStore, image_ids: ArrayLike) -> None:
-        self.image_ids, self.n_features, self._store = np.asarray(image_ids, dtype=np.int32), store.n_words, store
+    def __init__(self, visterms: Matrix, image_ids: ArrayLike) -> None:
+        self.image_ids, self.n_features = np.asarray(image_ids, dtype=np.int32), visterms.shape[1]
+        self._visterms, counts = visterms, visterms[self.image_ids]
         parts = [slice(start, start + SLICE) for start in range(0, len(self.image_ids), SLICE)]
-        counts = sp.vstack([store.rows(self.image_ids[part]) for part in parts], format="csr")
         self.idf = inverse_document_frequencies(counts)
         frequency = np.bincount(counts.indices[counts.data > 0], minlength=self.n_features)
         self._place = np.argsort(np.argsort(-frequency, kind="stable"))
@@ -44,8 +43,8 @@ class TrainingRows:
         return Rows(indptr, indices, taken.data, self._squared_norms[rows])
 
     def weighted(self, image_ids: ArrayLike, *, internal: bool = False) -> sp.csr_array:
-        """Weigh other images of the store, as float32; `internal`: with the words in the order of `take`."""
-        weights = tfidf_rows(self._store.rows(image_ids), self.idf)
+        """Weigh other images, as float32; `internal`: with the words in the order of `take`."""
+        weights = tfidf_rows(self._visterms[image_ids], self.idf)
         return self._ordered(weights) if internal else weights
 
     def restored(self, W: Array) -> Array:

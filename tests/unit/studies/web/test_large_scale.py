@@ -6,10 +6,8 @@ from unittest.mock import DEFAULT, Mock
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
-from lookalike.features.visterm_store import VistermStore
 from lookalike.learners import OASIS
 from lookalike.studies.web import large_scale
 from lookalike.studies.web.large_scale import train
@@ -38,11 +36,10 @@ class Source:
         return triplets
 
 
-def random_rows(folder, seed=0):
+def random_rows(seed=0):
     random = np.random.default_rng(seed)
     present = random.random((N_IMAGES, 30)) < 0.3 * random.random(30)
-    write_store(folder / "store", sp.csr_array(random.integers(1, 5, present.shape) * present))
-    return TrainingRows(VistermStore(folder / "store", 30), np.arange(N_IMAGES))
+    return TrainingRows(sp.csr_array(random.integers(1, 5, present.shape) * present), np.arange(N_IMAGES))
 
 
 def wavy(W):
@@ -50,9 +47,9 @@ def wavy(W):
     return float(np.sin(40 * np.abs(W).sum(dtype=np.float64)))
 
 
-@pytest.fixture
-def rows(tmp_path):
-    return random_rows(tmp_path)
+@pytest.fixture(scope="module")
+def rows():
+    return random_rows()
 
 
 @pytest.fixture(autouse=True)
@@ -194,7 +191,7 @@ def test_the_checkpoint_of_something_else_is_replaced(rows, tmp_path, other):
     train(rows, Source(), LEARNING, wavy, checkpoint=checkpoint)
     learning = changed(**other) if isinstance(other, dict) else LEARNING
     source = Source(5) if other == "triplets" else Source()
-    rows = random_rows(tmp_path / "others", seed=3) if other == "rows" else rows
+    rows = random_rows(seed=3) if other == "rows" else rows
     keeping = {"checkpoint": checkpoint, "scored": int(other == "scored")}
     run = train(rows, source, learning, wavy, **keeping)
     assert run.resumed == 0

@@ -1,16 +1,16 @@
 """The jobs of the web study: what is held out, what is trained on, averaged and scored, and files that come of it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from made_stores import write_store
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.exhibits.results import select
-from lookalike.features.visterm_store import VistermStore
 from lookalike.studies.web import protocol
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
@@ -23,43 +23,27 @@ LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0,
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Folder of a small simulated set, prepared; the first two rankers are trained."""
+    """Log, images and rows of a small simulated set, of which some are held out."""
     folder = tmp_path_factory.mktemp("web")
-    simulation = WebSimulation(
-        n_images=600,
-        seed=3,
-        words=800,
-        nonzeros=30,
-        topics=6,
-        topic_words=20,
-        topic_share=0.2,
-        styles=10,
-        style_words=20,
-    )
-    simulation.query_log().save(folder / "log.npz")
+    sizes = {"n_images": 600, "words": 800, "nonzeros": 30, "topics": 6, "topic_words": 20, "style_words": 20}
+    simulation = WebSimulation(**sizes, topic_share=0.2, styles=10, seed=3)
     simulation.write_images(folder / "images.parquet")
-    simulation.write_shard(0, 1, folder / "shard-000")
-    log, images, store = opened(folder)
+    log, images = simulation.query_log(), pd.read_parquet(folder / "images.parquet")
     learned, held_out = split_training(log, images, HeldOutLog(images=100, queries=50), 1)
-    rows = TrainingRows(store, learned)
-    return folder, rows, Validation.make(rows, log, held_out, 50, 2)
-
-
-def opened(folder):
-    images = pd.read_parquet(folder / "images.parquet")
-    return QueryLog.load(folder / "log.npz"), images, VistermStore([folder / "shard-000"], n_words=800)
+    rows = TrainingRows(simulation.visterms(0, 600), learned)
+    validation = Validation.make(rows, log, held_out, 50, 2)
+    return SimpleNamespace(folder=folder, log=log, images=images, rows=rows, validation=validation)
 
 
 def trained(data, ranker, **changes):
-    folder, rows, validation = data
     return protocol.train_ranker(
-        opened(folder)[0],
-        rows,
-        validation,
+        data.log,
+        data.rows,
+        data.validation,
         LEARNING.model_copy(update=changes),
         ranker,
         seed=1,
-        checkpoint=folder / f"checkpoint-{ranker}",
+        checkpoint=data.folder / f"checkpoint-{ranker}",
         checkpoint_seconds=1000.0,
         report=lambda line: None,
     )
@@ -71,10 +55,9 @@ def rankers(data):
 
 
 def test_no_test_image_and_no_held_out_image_is_learned_from(data):
-    folder, rows, validation = data
-    learned, training = set(rows.image_ids), set(images_of_part(opened(folder)[1], "train"))
+    learned, training = set(data.rows.image_ids), set(images_of_part(data.images, "train"))
     assert learned < training
-    assert 50 <= len(training) - len(learned) == validation.rows.shape[0] <= len(training) / 3
+    assert 50 <= len(training) - len(learned) == data.validation.rows.shape[0] <= len(training) / 3
 
 
 def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, rankers):
@@ -82,13 +65,12 @@ def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, ran
     assert np.array_equal(first.W, trained(data, "0")[0].W)
     assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
     assert not np.array_equal(first.W, second.W)
-    assert fit["n_train"] + fit["n_validation"] == len(images_of_part(opened(data[0])[1], "train"))
+    assert fit["n_train"] + fit["n_validation"] == len(images_of_part(data.images, "train"))
 
 
 def test_test_images_query_the_others_and_never_find_themselves(data):
-    log, images, _ = opened(data[0])
-    ids, gallery = protocol.test_rows(data[1], images)
-    assert set(ids) == set(images.loc[images["part"] == "test", "image_id"])
+    log, (ids, gallery) = data.log, protocol.test_rows(data.rows, data.images)
+    assert set(ids) == set(data.images.loc[data.images["part"] == "test", "image_id"])
     lengths = sp.linalg.norm(gallery, axis=1)
     np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-6)
     first = trained(data, "0")[0].W
@@ -143,11 +125,7 @@ def log():
     return QueryLog.from_pairs(queries, [*np.arange(N_IMAGES), *np.arange(5) * 2 * PER_QUERY])
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("visterms") / "visterms"
-    write_store(folder, sp.csr_array(np.random.default_rng(0).poisson(0.4, (N_IMAGES, N_WORDS))))
-    return VistermStore(folder, N_WORDS)
+VISTERMS = sp.csr_array(np.random.default_rng(0).poisson(0.4, (N_IMAGES, N_WORDS)))
 
 
 def test_whole_queries_are_held_out_and_all_have_their_turn(log):
@@ -185,9 +163,9 @@ def dense_mean_average_precision(validation, held_out, rows, log, W):
     return float(np.mean(values))
 
 
-def test_score_is_that_of_a_dense_ranking_whatever_the_threads(store, log):
+def test_score_is_that_of_a_dense_ranking_whatever_the_threads(log):
     held_out = hold_out(log, np.arange(N_IMAGES), 20, 3)
-    rows = TrainingRows(store, np.setdiff1d(np.arange(N_IMAGES), held_out))
+    rows = TrainingRows(VISTERMS, np.setdiff1d(np.arange(N_IMAGES), held_out))
     validation, again = (Validation.make(rows, log, held_out, 10, 4, n_threads=n) for n in (1, 2))
     assert (validation.rows.shape[0], len(validation.queries)) == (len(held_out), 10)
     W = np.random.default_rng(1).standard_normal((N_WORDS, N_WORDS)).astype(np.float32)
@@ -200,9 +178,9 @@ def test_score_is_that_of_a_dense_ranking_whatever_the_threads(store, log):
     assert Validation.make(rows, log, held_out, 10, 5).fingerprint() != validation.fingerprint()
 
 
-def test_relevant_images_share_a_query_with_more_than_theta_of_all_training_images(log, store):
+def test_relevant_images_share_a_query_with_more_than_theta_of_all_training_images(log):
     # images 0 to 4 are a query, of which two are held out beside one that has nobody there
-    rows = TrainingRows(store, np.arange(60, 100))
+    rows = TrainingRows(VISTERMS, np.arange(60, 100))
     validation = Validation.make(rows, log, [0, 1, 50], 100, 0)
     found = (validation.queries, validation.relevant_indices, validation.relevant_indptr)
     assert [array.tolist() for array in found] == [[0, 1], [1, 0], [0, 1, 2]]

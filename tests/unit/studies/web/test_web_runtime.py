@@ -36,9 +36,9 @@ def runs(monkeypatch):
     return seen
 
 
-def timed(folder, seed=1, **changes):
+def timed(seed=1, **changes):
     timing = TIMING.model_copy(update=changes)
-    return numbers_of(time_oasis(WebSimulation(**SIMULATION), timing, HELD_OUT, seed=seed, folder=folder))
+    return numbers_of(time_oasis(WebSimulation(**SIMULATION), timing, HELD_OUT, seed=seed))
 
 
 def numbers_of(rows):
@@ -48,8 +48,8 @@ def numbers_of(rows):
     return took["method"], took["x"], took["value"], bool(limited["value"])
 
 
-def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp_path):
-    method, n_images, seconds, is_limited = timed(tmp_path)
+def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs):
+    method, n_images, seconds, is_limited = timed()
     warm_up, run = runs
     # powers of two near the number of images, which blocks of steps divide
     assert [score_interval(n) for n in (1, 599, 6_000, 2_700_000)] == [64, 512, 8192, 1_048_576]
@@ -58,15 +58,14 @@ def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs, tmp
     best = max(run.curve, key=lambda point: point["map"])
     assert run.curve[0]["map"] < best["map"], "it learns, or its time would be that of nothing"
     assert seconds == pytest.approx(best["seconds"] / run.seconds * run.cpu_seconds)
-    assert timed(tmp_path, steps_per_image=0.01)[-1], "it ended at the limit of steps"
+    assert timed(steps_per_image=0.01)[-1], "it ended at the limit of steps"
     # curves, not stopping points, which may agree by chance
     for seed in (1, 1, 2):
-        timed(tmp_path, seed, steps_per_image=4)
+        timed(seed, steps_per_image=4)
     curves = [[point["map"] for point in run.curve] for run in runs[-5::2]]
     assert curves[0] == curves[1] != curves[2]
     with pytest.raises(ValueError, match="greater than 0"):
-        timed(tmp_path, aggressiveness=0)
-    assert list(tmp_path.iterdir()) == [], "nothing is left behind"
+        timed(aggressiveness=0)
 
 
 def toy_run(scores, stopped):
@@ -85,10 +84,10 @@ def toy_run(scores, stopped):
     ],
 )
 def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by_the_clock(
-    tmp_path, monkeypatch, stopped, scores, steps
+    monkeypatch, stopped, scores, steps
 ):
     monkeypatch.setattr(runtime, "_learn", lambda *arguments: toy_run(scores, stopped))
-    assert timed(tmp_path)[2:] == (steps / 32 * 1.5, stopped == "limit")
+    assert timed()[2:] == (steps / 32 * 1.5, stopped == "limit")
 
 
 def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
