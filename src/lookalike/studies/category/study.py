@@ -21,8 +21,7 @@ from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, check_ex
 from lookalike.core.settings.schema import Descriptor, Ratings, Representation
 from lookalike.data.subsets import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME
-from lookalike.exhibits.limits import Limits
+from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME, Limits
 from lookalike.exhibits.model import Drawn, Figure
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.registry import Exhibit, exhibits_of

@@ -34,7 +34,7 @@ from lookalike.core.settings.schema import CodebookTraining, SiftSettings
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
 from lookalike.data.visterm_folder import labels_in
-from lookalike.exhibits.limits import Limits
+from lookalike.exhibits.contrasts import Limits
 from lookalike.exhibits.model import Drawn, Gallery, Table
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.registry import Exhibit
