@@ -76,7 +76,6 @@ class Series:
     """One line or one set of points of a panel, which names columns of the figure's frame."""
 
     name: str
-    """Its name in the legend."""
     where: Mapping[str, object]
     """Column to value: the rows of the frame that it shows."""
     x: str
@@ -88,11 +87,9 @@ class Series:
     kind: Literal["line", "thin", "each", "points"] = "line"
     """A line with some markers, behind the others without any, or with a marker at each point; or points alone."""
     hollow: bool = False
-    """True for what a paper prints."""
     shift: Number = 0
     """Distance from its x, so that bars do not cover each other; in decades on a logarithmic axis."""
     band: bool = False
-    """True for errors as a band, not bars."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,6 @@ class Line:
     """A straight line across a panel."""
 
     name: str
-    """Its name in the legend."""
     at: Number
     look: Look
     upright: bool = False
@@ -145,7 +141,6 @@ class Mark:
     colour: str
     line: Literal["-", "--", ":"]
     meaning: str
-    """Words in the legend."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +163,6 @@ class Found:
     image: str
     """Path of its file as the job opens it: from the work folder, or absolute. The report makes its thumbnail."""
     words: str
-    """Its label; "" where it has none."""
     mark: Mark
     score: str
     """Number that the method ranks by, in three digits (`lookalike.exhibits.neighbours.score_text`)."""
@@ -179,11 +173,9 @@ class Ranking:
     """The images that one method found for one query."""
 
     title: str
-    """``Before learning: Euclidean``."""
     found: tuple[Found, ...]
     """The nearest first."""
     summary: str = ""
-    """``3 of 10 of its class (30 %); average precision 17.0 %``."""
     measure: Literal["score", "distance"] = "score"
     """A score is nearer the larger it is, a distance the smaller."""
 
@@ -199,9 +191,8 @@ class Entry:
     rankings: tuple[Ranking, ...]
     """Before learning, then after it."""
     chosen: str = ""
-    """Reason to show it: ``drawn at random`` or ``largest gain``."""
+    """Reason to show it, one of `lookalike.exhibits.neighbours`."""
     change: str = ""
-    """Change by learning: ``▲ 2 more images of its class``."""
     box: Box | None = None
     """The part that asks."""
     gain: float | None = None
@@ -216,9 +207,7 @@ class Gallery:
     """Contents of the CSV: a row an image."""
     rows: tuple[tuple[Tile, ...], ...]
     row_titles: tuple[str, ...] = ()
-    """Words left of, or above, each row."""
     heads: tuple[str, ...] = ()
-    """Words above each column."""
     notes: tuple[str, ...] = ()
     entries: Sequence[Entry] = ()
     """Queries of the report's page "Gallery"; `lookalike.exhibits.neighbours.gallery_of` makes a

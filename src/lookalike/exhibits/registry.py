@@ -32,11 +32,8 @@ class Paper(NamedTuple):
     prefix: str
     """What the targets of its tables and figures begin with."""
     title: str
-    """The method and where it was printed."""
     short: str
-    """Where it was printed."""
     citation: str
-    """Authors, place and year."""
     address: str = ""
     """Where it can be read; "" where we know of no lasting address."""
 
@@ -171,16 +168,14 @@ class Exhibit(Section):
     """Metric of the text to the format of ours, where it is no whole number."""
     notes: list[str] = Field([])
 
-    # What follows from an entry
+    # what follows from an entry and its place in its file
     order: int = 0
-    """Its place in its file."""
     kind: str = "table"
     function: str = ""
     """Function that draws it, in full; "" where its entry says all."""
     paper: str = ""
     """Paper that prints it, or the group of our own that it belongs to."""
     name: str = ""
-    """Name of its files."""
     label: str = ""
     """Name in the paper, such as ``Table 4``; "" for one of our own, and for numbers in the text."""
     place: int = 0

@@ -24,7 +24,7 @@ from lookalike.exhibits.contrasts import REAL, SIMULATED, SYNTHETIC, Contrast, C
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.exhibits.registry import Exhibit, exhibits_of
-from lookalike.exhibits.results import with_parts
+from lookalike.exhibits.results import select, with_parts
 from lookalike.exhibits.style import TITLES
 
 Files = Mapping[str, str | list[str]]
@@ -137,13 +137,13 @@ class Study(Section):
 
     def inputs(self) -> Files:
         """Return the files that the job is given which makes its contrasts and draws its exhibits."""
-        files = self.planned_files()
+        files, own = self.planned_files(), self.own_exhibits()
         if self.is_whole:
             return files
-        needed = {name for exhibit in self.own_exhibits() for name in exhibit.needs}
-        wanted = needed | {name for exhibit in self.own_exhibits() for name in exhibit.optional}
+        wanted = {name for exhibit in own for name in exhibit.needs}
+        optional = {name for exhibit in own for name in exhibit.optional}
         # pictures do without numbers
-        wanted = wanted | {"manifest", *self.contrasted} if self.has_numbers else wanted - ({"results"} - needed)
+        wanted |= {*optional, "manifest", *self.contrasted} if self.has_numbers else optional - {"results"}
         return {name: paths for name, paths in files.items() if name in wanted}
 
     def planned_files(self) -> Files:
@@ -256,8 +256,8 @@ class Study(Section):
 
     def printed_in(self, exhibit: str = "", paper: str = "") -> pd.DataFrame:
         """Printed numbers of one exhibit; by default of the one that is drawn."""
-        exhibit = exhibit or (self._exhibit.name if self._exhibit is not None else "")
-        return self.printed[(self.printed["paper"] == (paper or self.paper)) & (self.printed["exhibit"] == exhibit)]
+        name = exhibit or (self._exhibit.name if self._exhibit is not None else "")
+        return select(self.printed, paper=paper or self.paper, exhibit=name)
 
     def has(self, name: str) -> bool:
         """Tell whether a table or file of this name was given."""
@@ -339,14 +339,11 @@ class Study(Section):
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the settings of a claim that have what it is about, or else all that have it."""
-        wanted = {
-            (part.metric, method) for part in claim.contrasts for name in part.first for method in self.role(name)
-        }
-        rows = (row for row in self.contrasts.rows if (row.metric, row.first) in wanted)
-        there = list(dict.fromkeys(row.setting for row in rows))
-        if not claim.settings:
-            return Scope(there)
-        return Scope([name for name in claim.settings if name in there], [n for n in claim.settings if n not in there])
+        pairs = ((part.metric, name) for part in claim.contrasts for name in part.first)
+        wanted = {(metric, method) for metric, name in pairs for method in self.role(name)}
+        there = dict.fromkeys(row.setting for row in self.contrasts.rows if (row.metric, row.first) in wanted)
+        asked = claim.settings or there
+        return Scope([name for name in asked if name in there], [name for name in asked if name not in there])
 
     def role(self, name: str) -> list[str]:
         """Return the methods that a name in claims.csv stands for."""

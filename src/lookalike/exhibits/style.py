@@ -38,9 +38,7 @@ HERE = Path(__file__).parent
 _METHODS = yaml.safe_load((HERE / "methods.yaml").read_text(encoding="utf-8"))
 TITLES: dict[str, str] = {method: about["title"] for method, about in _METHODS.items()}
 """Methods to the papers' names."""
-LOOKS = {
-    method: Look(COLOURS[colour], *rest) for method, (colour, *rest) in ((m, a["look"]) for m, a in _METHODS.items())
-}
+LOOKS = {method: Look(COLOURS[about["look"][0]], *about["look"][1:]) for method, about in _METHODS.items()}
 """Methods to their looks."""
 TRAINING, RATERS = Look(PURPLE, "v", "--"), Look(GREY, "s")
 """Training images, of whatever method, beside test images in the method's own look; and people who rate."""
