@@ -105,13 +105,8 @@ def cached(path):
 
 
 NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-KINDS = [
-    learner,
-    similarity,
-    gallery,
-    cached,
-    *(pytest.param(kind, marks=NEEDS_TORCH) for kind in (network, checkpoint)),
-]
+OF_TORCH = [pytest.param(kind, marks=NEEDS_TORCH) for kind in (network, checkpoint)]
+KINDS = [learner, similarity, gallery, cached, *OF_TORCH]
 
 
 @pytest.mark.parametrize("kind", KINDS)

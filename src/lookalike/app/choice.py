@@ -209,11 +209,9 @@ def _sizes(scores: Array, metric: str) -> Array:
 def blend_for_new_classes(
     name: str, settings: Mapping[str, object], X: Matrix, y: Array, seed: int, train: Train, tell: Tell
 ) -> Blend:
-    """Choose how much of a learner is taken for classes that are new, by classes that it is not shown.
+    """Choose how much of a learner is taken for new classes: what has the highest lower end of a 95% interval, if > 0.
 
-    A gain is that of a class: the average precision of its rows, among the rows of all classes that are held out with
-    it, less that without learning. The share is taken whose mean gain has the highest lower end of a 95% interval over
-    classes, and 0 where none is above 0.
+    The interval is over classes that are held out: of the average precision of their rows, less that of no learning.
     """
     rows = judged_rows(y, seed)
     X, y, settings = X[rows], y[rows], _for_some(settings, len(rows) < len(y))

@@ -46,10 +46,7 @@ def nearest(
 def choose_evaluated(
     found: Rows, seen: Truths, answers: Truths, *, everything: bool = False
 ) -> tuple[Array, Ints | None, dict[str, object]]:
-    """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts.
-
-    `answers` are triplets of rows that were seen from which nothing was learned: they are counted apart.
-    """
+    """Pass over what was `seen` in learning while other queries are left; return rows, triplets of them, counts."""
     numbers: Array = np.arange(len(seen))
     triplets = found.triplets
     places: Ints | None = None
@@ -105,10 +102,7 @@ def compare_on_triplets(compared: Mapping[str, Compared], triplets: Ints, seed: 
 
 
 def agreement(triplets: Ints) -> tuple[float, int]:
-    """Return how often two answers to one question agree, a mean over questions with several, and how many there are.
-
-    A question is a query and two others, and its answer which of these is nearer.
-    """
+    """Return how often answers to one question, which of two is nearer, agree: a mean; and how many have several."""
     others = np.sort(triplets[:, 1:], axis=1)
     table = pd.DataFrame(
         {"q": triplets[:, 0], "a": others[:, 0], "b": others[:, 1], "first": triplets[:, 1] == others[:, 0]}

@@ -210,12 +210,7 @@ def read_gallery(path: PathLike) -> SavedGallery:
 def rank_saved(
     model: PathLike, gallery: PathLike, queries: Sequence[PathLike], k: int = 10, *, jobs: int = 1
 ) -> tuple[Path, list[dict[str, Any]], Reasons, Reasons]:
-    """Find the images of a saved gallery that are most like each query, by the model that described it.
-
-    Queries are image files. Those that cannot be used are left out, if there are others. Images of the same content as
-    a query are no neighbours of it. Returned are the folder of the images, each ``query`` with its ``neighbours``, and
-    why queries, and files of the gallery, are left out.
-    """
+    """Return the folder of a saved gallery, each query with its neighbours, and why queries and files are left out."""
     about, arrays = read_parts(model)
     saved = read_gallery(gallery)
     with fits_together(model, SIMILARITY):
@@ -272,11 +267,7 @@ def update_gallery(
     added: Collection[str] = (),
     removed: Collection[str] = (),
 ) -> tuple[SavedGallery, Counter[str]]:
-    """Describe the images of a folder that a gallery does not have yet, and leave out those that are gone.
-
-    A `previous` gallery is of the same model and folder. Where files are `added` or `removed`, paths from the folder,
-    no other file is looked at. The counts say how many images were added, changed and removed.
-    """
+    """Describe the images of a folder that a gallery lacks, of all files or of those named; count what has changed."""
     import pandas as pd
 
     from lookalike.app.sources import gallery_of

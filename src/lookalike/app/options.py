@@ -43,29 +43,16 @@ app = typer.Typer(
 )
 
 # options that several commands have
-Source = Annotated[
-    Path, Argument(metavar="SOURCE", help="a folder of images, or vectors in .npy, .npz, .parquet or .csv")
-]
-IdColumn = Annotated[
-    str | None, Option(metavar="NAME", help="column of the ids of vectors (default: id, or row numbers)")
-]
+Source = Annotated[Path, Argument(metavar="SOURCE", help="a folder of images, or vectors (.npy, .npz, .parquet, .csv)")]
+IdColumn = Annotated[str | None, Option(metavar="NAME", help="column of ids of vectors (default: id, or row numbers)")]
 LabelColumn = Annotated[str | None, Option(metavar="NAME", help="column of the labels of vectors (default: label)")]
 Labels = Annotated[Path | None, Option(metavar="FILE.csv", help="columns path (or id), label; of vectors also .npy")]
 Triplets = Annotated[Path | None, Option(metavar="FILE.csv", help="columns query, positive, negative")]
 Representation = Annotated[str | None, Option(metavar="NAME", help="how images are described (default: visterms)")]
-Words = Annotated[
-    int | None,
-    Option(metavar="N", min=1, help="words of the codebook of visterms (default: 100 to 1,000)"),
-]
-Seed = Annotated[int, Option(metavar="N", min=0, help="seed of all random draws")]
-Jobs = Annotated[
-    int | None,
-    Option(metavar="N", min=1, help="images read in parallel (default: one per processor)"),
-]
-CacheOption = Annotated[
-    Path | None,
-    Option(metavar="FOLDER", help=f"keeps descriptions of images (default: {CACHE})"),
-]
+Words = Annotated[int | None, Option(metavar="N", min=1, help="visterms in the codebook (default: 100 to 1,000)")]
+Seed = Annotated[int, Option(metavar="N", min=0, help="seed of all random choices")]
+Jobs = Annotated[int | None, Option(metavar="N", min=1, help="images read in parallel (default: one per processor)")]
+CacheOption = Annotated[Path | None, Option(metavar="FOLDER", help=f"keeps descriptions of images (default: {CACHE})")]
 NoCache = Annotated[bool, Option("--no-cache", help="do not keep descriptions of images")]
 AsJson = Annotated[bool, Option("--json", help="print the result as one JSON object")]
 Quiet = Annotated[bool, Option("--quiet", help="print no progress and no summary")]
@@ -117,11 +104,7 @@ def default_output(source: Path, ending: str) -> Path:
 
 
 def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) -> None:
-    """Refuse, before anything is computed for it, a file that cannot be written; no folder is left that was not there.
-
-    That is another kind of file, what is no regular file, a place where nothing can be written, and an input, or a file
-    in one that is a folder. A link counts as what it leads to.
-    """
+    """Refuse, before anything is computed for it, a file that cannot be written, or would be over or in an input."""
     from lookalike.core.files import check_regular
 
     target = Path(os.path.realpath(output))

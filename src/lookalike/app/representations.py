@@ -44,11 +44,7 @@ VERSIONS = [__version__, cv2.__version__, PIL.__version__]
 
 
 class Cache:
-    """Entries by group in a folder, if there is one; where it cannot be written, it is done without after a warning.
-
-    No result depends on what is in it: the name of a group says all that decides its entries, versions of code too. An
-    entry is a SHA-256 and, compressed, safetensors: those of wavelets would take 80 times the room. A damaged one goes.
-    """
+    """Entries by group, which says all that decides them: a SHA-256 and compressed safetensors; damaged ones go."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder

@@ -221,10 +221,7 @@ def read_table(table: Table | ArrayLike | None, columns: Sequence[str], what: st
 def settle_labels(
     table: pd.DataFrame, find: Callable[[pd.Series], tuple[Mapping[str, str], Reasons]]
 ) -> tuple[pd.DataFrame, Reasons]:
-    """Return the rows of a key and its one label whose key is found, as it is found, and (key, reason) of the others.
-
-    `find` is like `locate`; the first column is the key, as which it comes back.
-    """
+    """Return keys that `find` finds, as it does, with their one label, and (key, reason) of the others."""
     key = table.columns[0]
     table = table.rename(columns={key: "key"})
     missing = {"it has no label": table["label"] == "", "the label {label!r} has no {key}": table["key"] == ""}

@@ -352,10 +352,7 @@ class Similarity:
         asked: str,
         notes: list[str],
     ) -> tuple[Choice, choice.Blend | None]:
-        """Return the learner and how much of it is taken: what was named, or what ranks held-out rows or classes best.
-
-        What was chosen, and by what, is told and added to the notes.
-        """
+        """Return the learner that was named or ranks held-out rows best, and how much of it is taken; tell why."""
         by_distance = self._of_vectors and not self.scaling.is_unit and asked == NEW
         chosen, blend = choose_learner(X, y, triplets, of_distances=by_distance), None
         how: Any = {"seed": self.random_state, "train": self._trained, "tell": self.progress}

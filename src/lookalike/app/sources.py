@@ -35,10 +35,7 @@ def read_images(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Rows:
-    """Read the images of class folders, or of a table of labels or triplets, whose paths start from a folder.
-
-    A file under several paths is one image. With labels, one that has several is left out.
-    """
+    """Read the images of class folders, or of a table of labels or triplets, whose paths start from a folder."""
     root = Path(folder)
     if labels is None and triplets is None:
         found = scan_folder(root, clutter_labels=(), n_threads=n_threads, progress=progress)

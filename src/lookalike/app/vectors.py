@@ -136,10 +136,7 @@ def _are_numbers(names: Sequence[str]) -> bool:
 def _sorted_columns(
     names: Sequence[str], file: Path, id_column: str | None, label_column: str | None, index: Sequence[str] = ()
 ) -> tuple[str | None, str | None, list[str], list[str]]:
-    """Return the columns of ids, labels and dimensions, and an index, ids or labels besides those that were asked for.
-
-    `index` are the columns of the index of a table that pandas wrote.
-    """
+    """Return columns of ids, of labels, of dimensions, and what else is none: ids, labels, an `index` of pandas."""
     for name, count in Counter(names).items():
         if count > 1:
             raise LookalikeError(f"{file} has the column {name} more than once: keep one of them")

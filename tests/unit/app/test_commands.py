@@ -185,9 +185,8 @@ def test_ctrl_c_is_status_130_and_leaves_no_file_or_folder(here, refused, monkey
     folders = ("fit photos --output new/m.lookalike", "export m.lookalike photos --output new/folder")
     features = "features photos --representation m.lookalike --output new/v.npy"
     for line in (*(GOOD[name] for name in ("fit", "rank", "evaluate", "evaluate-triplets")), *folders, features):
-        assert refused(f"{line}{' --no-cache' * ('-triplets' not in line)}", status=130).endswith(
-            "lookalike: interrupted\n"
-        )
+        said = refused(f"{line}{' --no-cache' * ('-triplets' not in line)}", status=130)
+        assert said.endswith("lookalike: interrupted\n")
     assert set(here.rglob("*")) == files
     monkeypatch.setattr(StageReport, "__call__", Mock(side_effect=MemoryError("Unable to allocate 1.49 GiB")))
     assert "not enough memory (Unable to allocate 1.49 GiB): give fewer images, vectors," in refused(GOOD["fit"])

@@ -182,6 +182,7 @@ CASES = {
     "discriminant directions": ("LDA", "centred", {}, 12, 9.0),
     "probabilities": ("LogisticRegression", "unit", {"C": 1.0}, 12, 9.0),
 }
+FILES = "about.json gallery.npy ids.json query_map.npz"
 STAYS = ("length", "bilinear, of unit rows")
 
 
@@ -220,9 +221,7 @@ def test_an_export_has_the_neighbours_of_rank(served, call, result):
         away = sign * found - scores  # for each query by one number, where the gallery is not moved as queries are
         np.testing.assert_allclose(away, np.broadcast_to(away[:, :1], away.shape), atol=1e-4 * np.abs(scores).max())
     vectors = np.load("vectors-npy/gallery.npy")
-    assert sorted(path.name for path in Path("vectors-npy").iterdir()) == [
-        *("about.json", "gallery.npy", "ids.json", "query_map.npz")
-    ]
+    assert {path.name for path in Path("vectors-npy").iterdir()} == {*FILES.split()}
     if kept:
         given = pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()
         np.testing.assert_array_equal(vectors, given)  # the gallery stays as it is

@@ -46,9 +46,8 @@ def test_links_to_images_and_to_class_folders_are_followed(photos):
     (folder / "green").symlink_to(photos / "green")
     (folder / "red" / "gone.png").symlink_to(photos / "nowhere")
     for read in (read_images, read_gallery):
-        with pytest.warns(
-            UserWarning, match=rf"^followed {len(list(photos.glob('[rb]*/*.png'))) + 1} links in \S+/linked$"
-        ):
+        n_links = len(list(photos.glob("[rb]*/*.png"))) + 1
+        with pytest.warns(UserWarning, match=rf"^followed {n_links} links in \S+/linked$"):
             found = read(folder)
         pd.testing.assert_frame_equal(found.table(), read(photos).table())
         assert reasons(found) == {"red/gone.png": "a link that leads nowhere"}

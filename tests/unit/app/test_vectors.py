@@ -78,9 +78,8 @@ def test_a_default_name_is_not_that_of_another_source(files, call, refused):
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_kind_of_file_holds_the_same_rows(files, name):
     rows = read_vectors(name, **FORMATS[name])
-    assert rows.ids.tolist() == (
-        IDS if FORMATS[name].get("labels") in (None, "labels.csv") else list(map(str, range(36)))
-    )
+    is_numbered = FORMATS[name].get("labels") in ("y.npy", "numbers.csv")
+    assert rows.ids.tolist() == (list(map(str, range(36))) if is_numbered else IDS)
     assert (rows.labels.tolist(), rows.left_out, rows.noun) == (Y.tolist(), [], "vector")
     dense = rows.X.toarray() if sp.issparse(rows.X) else rows.X
     np.testing.assert_array_equal(dense.astype(np.float32), X)
@@ -282,9 +281,8 @@ def test_the_page_on_own_vectors_prints_what_the_commands_do(tmp_path, monkeypat
         if language == "python":
             exec(compile(text, "own-vectors.md", "exec"), {})
         elif language == "console":
-            said = [
-                call(*shlex.split(line)[2:]) for line in text.splitlines() if line.startswith("$ .venv/bin/lookalike")
-            ]
+            lines = [line for line in text.splitlines() if line.startswith("$ .venv/bin/lookalike")]
+            said = [call(*shlex.split(line)[2:]) for line in lines]
             assert [part.status for part in said] == [0] * len(said)
             printed = "".join(part.err + part.out for part in said)
         else:  # numbers and times are those of a machine
@@ -294,9 +292,7 @@ def test_the_page_on_own_vectors_prints_what_the_commands_do(tmp_path, monkeypat
 
 def test_a_fit_of_no_steps_says_that_nothing_was_learned(files, call):
     said = call("fit v.parquet --output m.lookalike --set n_steps=0")
-    assert (
-        "OASIS learned nothing from 36 vectors of 3 classes: it took 0 steps, and ranks as before learning" in said.out
-    )
+    assert "OASIS learned nothing from 36 vectors of 3 classes: it took 0 steps, and ranks as before" in said.out
     assert "learned nothing" in call("info m.lookalike").out
 
 
@@ -707,7 +703,5 @@ def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call, f
     np.save("far.npy", far)
     said = call(line)
     (sentence,) = [line for line in said.err.splitlines() if line.startswith("lookalike: ")]
-    assert re.search(
-        "far.npy has values up to .*so their products cannot be held: give it vectors of the same kind$", sentence
-    )
+    assert re.search("far.npy has values up to .*so their products cannot be held: give it vectors of", sentence)
     assert said.status == 1
