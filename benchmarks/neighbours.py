@@ -29,7 +29,7 @@ from sklearn.preprocessing import normalize
 from lookalike import Similarity
 from lookalike.app.rows import make_rows
 from lookalike.app.vectors import is_vectors, read_vectors
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners import LDA, Euclidean, LogisticRegression
 from lookalike.learners.online import held_out_rows
 from lookalike.ranking.rankings import rank_leave_one_out
@@ -52,7 +52,7 @@ def sets(given: list[Path], names: list[str]) -> Iterator[tuple[str, np.ndarray,
     if "words" in names:
         manifest = pd.read_csv(RESOURCES / "caltech20" / "manifest.csv", dtype=str)
         counts = sp.load_npz(RESOURCES / "caltech20" / "counts.npz")[np.flatnonzero(manifest["status"] == "ok")]
-        rows = TfidfVisterms().fit(counts).transform(counts)
+        rows = tfidf_rows(counts, inverse_document_frequencies(counts))
         yield "words", rows.astype(np.float32), manifest.loc[manifest["status"] == "ok", "label"].to_numpy(str)
     for path in given:
         if is_vectors(path):

@@ -168,10 +168,7 @@ class BagOfVisterms(
 
     def weigh(self, vectors: Vectors) -> Vectors:
         """Weight counts by tf-idf, rows of unit length."""
-        counts = sp.csr_array(vectors, copy=True)
-        counts.sum_duplicates()
-        counts.eliminate_zeros()
-        return tfidf_rows(counts, self.idf)
+        return tfidf_rows(sp.csr_array(vectors), self.idf)
 
 
 def enlarged(height: int, width: int) -> tuple[int, int]:

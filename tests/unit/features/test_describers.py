@@ -17,7 +17,6 @@ from lookalike.core.settings.schema import SiftSettings
 from lookalike.features import bag_of_visterms, describers, palette
 from lookalike.features.clustering import one_thread
 from lookalike.features.keypoints import extract_keypoints
-from lookalike.features.visterms import TfidfVisterms
 
 SMALL = {
     "visterms": {"words": 16, "longest_side": 256},
@@ -169,7 +168,6 @@ def test_settings_that_mean_nothing_are_refused(system, settings):
             lambda: palette.learn_palette(np.tile(np.uint8(range(19))[:, None], (9, 3))),
             "only 19 .*--representation hog",
         ),
-        (lambda: TfidfVisterms().fit(np.array([[1, -1]])), "(?i)negative"),
     ],
 )
 def test_other_settings_pixels_and_damaged_palettes_are_refused(call, sentence):

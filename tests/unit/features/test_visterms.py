@@ -1,6 +1,5 @@
 """From pixels to weighted visterms: blocks, edges, colours, codebooks, counts, tf-idf, against slow exact versions."""
 
-import warnings
 from decimal import Decimal
 from fractions import Fraction
 from itertools import count
@@ -14,7 +13,6 @@ from hypothesis.extra import numpy as hnp
 from made_features import block_counts, nearest, noise, texture, write_blocks, write_images
 from PIL import Image
 from skimage.feature import local_binary_pattern
-from sklearn.utils.estimator_checks import check_estimator
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb, luma
@@ -23,7 +21,7 @@ from lookalike.features import codebook as cb
 from lookalike.features import palette as colours
 from lookalike.features.bag_of_visterms import BagOfVisterms, enlarged
 from lookalike.features.descriptors import normalise
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 
 PALETTE = np.random.default_rng(7).integers(0, 256, (20, 3)).astype(np.float32)
 
@@ -261,39 +259,26 @@ COUNTS = hnp.arrays(np.int32, st.tuples(st.integers(1, 8), st.just(6)), elements
 
 @given(train=COUNTS, rows=COUNTS)
 @settings(deadline=None, max_examples=25)
-def test_weights_are_draft_equation_15_for_dense_and_sparse_counts(train, rows):
+def test_weights_are_draft_equation_15(train, rows):
     share = (train > 0).mean(axis=0)
     weights = rows * np.array([-np.log(r) if r > 0 else 0.0 for r in share])
     lengths = np.linalg.norm(weights, axis=1, keepdims=True)
     expected = np.divide(weights, lengths, out=np.zeros_like(weights), where=lengths > 0)
-    for convert in (np.asarray, sp.csr_array, sp.csc_array):
-        model = TfidfVisterms(dtype="float64").fit(convert(train))
-        found = model.transform(convert(rows))
-        assert isinstance(found, sp.csr_array)
-        assert found.dtype == np.float64
-        np.testing.assert_allclose(found.toarray(), expected, atol=1e-15)
-        assert found.has_sorted_indices
-        assert (found.data > 0).all()
-        # other images do not leak into the weights of one
-        np.testing.assert_array_equal(model.transform(convert(rows[:1])).toarray(), found.toarray()[:1])
+    idf = inverse_document_frequencies(sp.csr_array(train))
+    found = tfidf_rows(sp.csr_array(rows), idf, "float64")
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-15)
+    assert found.has_sorted_indices
+    assert (found.data > 0).all()
+    # other images do not leak into the weights of one
+    np.testing.assert_array_equal(tfidf_rows(sp.csr_array(rows[:1]), idf, "float64").toarray(), found.toarray()[:1])
 
 
-def test_words_in_no_or_all_training_images_weigh_nothing_and_counts_are_left_alone():
-    model = TfidfVisterms().fit(np.array([[1, 0, 2], [3, 0, 0]]))
-    assert model.idf_.tolist() == [0, 0, np.log(2)]
-    assert not np.signbit(model.idf_).any()
-    weights = model.transform(np.array([[5, 7, 0], [5, 7, 1]]))
-    assert weights.dtype == np.float32
-    assert weights.toarray().tolist() == [[0, 0, 0], [0, 0, 1]]
+def test_words_in_no_or_all_training_images_weigh_nothing_and_stored_zeros_are_no_words():
+    idf = inverse_document_frequencies(sp.csr_array([[1, 0, 2], [3, 0, 0]]))
+    assert idf.tolist() == [0, 0, np.log(2)]
+    assert not np.signbit(idf).any()
+    counts = sp.csr_array([[5, 7, 0], [5, 7, 1]])
+    weights = tfidf_rows(counts, idf)
+    assert (weights.dtype, weights.toarray().tolist(), counts.nnz) == (np.float32, [[0, 0, 0], [0, 0, 1]], 5)
     zero_stored = sp.csr_array((np.array([0, 2]), np.array([0, 0]), np.array([0, 1, 2])), shape=(2, 1))
-    assert TfidfVisterms().fit(zero_stored).idf_[0] == np.log(2)
-    counts = sp.csr_array((np.array([1, 2, 1]), np.array([2, 0, 2]), np.array([0, 3])), shape=(1, 3))
-    counts.has_canonical_format = False
-    TfidfVisterms().fit(counts).transform(counts)
-    assert (counts.data.tolist(), counts.indices.tolist()) == ([1, 2, 1], [2, 0, 2])
-
-
-def test_it_is_a_scikit_learn_transformer():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(TfidfVisterms())
+    assert inverse_document_frequencies(zero_stored)[0] == np.log(2)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.exhibits.results import results_frame
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners.oasis import PassiveAggressive
 from lookalike.studies.fits import fold_seed
 
@@ -67,8 +67,8 @@ class Fold:
     def rows(self, learn: str, score: str) -> tuple[sp.csr_array, sp.csr_array]:
         """tf-idf rows of two parts of the images, with document frequencies of the first."""
         learned, scored = (self.counts[self.images[part].rows] for part in (learn, score))
-        weights = TfidfVisterms().fit(learned)
-        return weights.transform(learned), weights.transform(scored)
+        idf = inverse_document_frequencies(learned)
+        return tfidf_rows(learned, idf), tfidf_rows(scored, idf)
 
     def seed(self, purpose: str) -> int:
         """Seed of what is random in the fold, named by its purpose."""

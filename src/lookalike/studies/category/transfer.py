@@ -9,7 +9,7 @@ import pandas as pd
 
 from lookalike.core.seeds import generator
 from lookalike.core.settings.methods import Fit, Trace
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.oasis import OASIS
 from lookalike.ranking.rankings import rank_leave_one_out
@@ -31,11 +31,11 @@ def numbers_of(fold: Fold, settings: Transfer) -> pd.DataFrame:
             X, train.labels
         )
         # new classes have no part in the document frequencies either
-        weights = TfidfVisterms().fit(fold.counts[train.rows])
+        idf = inverse_document_frequencies(fold.counts[train.rows])
         for which, half in (("learned", learned), ("new", new)):
             test = half.images["test"]
             for method, model in (("euclidean", Euclidean().fit(X)), ("oasis", oasis)):
-                X_test = weights.transform(fold.counts[test.rows])
+                X_test = tfidf_rows(fold.counts[test.rows], idf)
                 ranked = rank_leave_one_out(model, X_test, test.labels, n_neighbours=0)
                 rows.append((method, f"map of {which} classes", ranked.mean_average_precision()))
                 rows.append((method, f"top {K} of {which} classes", ranked.mean_precision_curve()[:K][-1]))

@@ -29,7 +29,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.exhibits.results import select
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
@@ -97,8 +97,8 @@ def landmark_data(
     with clock("features"):
         gallery = counts[images]
         # document frequencies need no labels: a retrieval system counts them over all that it holds
-        weights = TfidfVisterms(dtype="float64").fit(gallery)
-        rows, query_rows = weights.transform(gallery), weights.transform(query_counts)
+        idf = inverse_document_frequencies(gallery)
+        rows, query_rows = (tfidf_rows(part, idf, "float64") for part in (gallery, query_counts))
     queries = queries.reset_index(drop=True)
     data = LandmarkData(rows, images.astype(np.int32), query_rows, queries, relevance, clock)
     lost = queries.loc[data.positions(queries["image_id"].to_numpy()) < 0, "query"].tolist()

@@ -15,7 +15,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.exhibits.results import COLUMN_TYPES, select
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners import OASIS, AveragedOASIS, Euclidean, load
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies import selection
@@ -52,6 +52,10 @@ def rows_of(split, number, *, role="train", validation=(False, True)):
     return rows["image_id"].to_numpy(), rows["label"].to_numpy(dtype=str)
 
 
+def weighted(counts):
+    return tfidf_rows(counts, inverse_document_frequencies(counts))
+
+
 def traced(curve, metric="traced_map"):
     return select(curve, metric=metric).set_index("x")["value"]
 
@@ -64,8 +68,8 @@ def test_euclidean_ranks_the_test_images_with_the_idf_of_the_training_images(stu
     np.testing.assert_array_equal(np.sort(queries), test)
     labels = of_test[np.searchsorted(test, queries)].tolist()
     assert labels != sorted(labels), "ties keep the order of the rows, which must not know the classes"
-    weights = TfidfVisterms().fit(counts[train])
-    X, X_train = weights.transform(counts[queries]), weights.transform(counts[train])
+    idf = inverse_document_frequencies(counts[train])
+    X, X_train = (tfidf_rows(counts[part], idf) for part in (queries, train))
     expected = rank_leave_one_out(Euclidean().fit(X), X, np.array(labels))
     np.testing.assert_array_equal(result.rankings.ranks, expected.ranks)
     # another order of the rows decides ties otherwise
@@ -87,12 +91,12 @@ def test_oasis_is_chosen_on_the_cut_and_refitted_on_all(study, fold):
     learn, labels = rows_of(split, 0, validation=[False])
     seeds = {purpose: integer_seed(5, "category", "toy", "fold", 0, purpose) for purpose in ("selection", "fit")}
     model = OASIS(0.03, 2000, dtype="float32", random_state=seeds["selection"])
-    model.fit(TfidfVisterms().fit_transform(counts[learn]), labels, trace_steps=table["step"].unique().tolist())
+    model.fit(weighted(counts[learn]), labels, trace_steps=table["step"].unique().tolist())
     losses = table.loc[table["aggressiveness"] == 0.03, "loss_rate"]
     np.testing.assert_array_equal(losses, model.curve_["loss_rate"])
     train, labels = rows_of(split, 0)
     expected = OASIS(chosen, result.fit["n_steps"], dtype="float32", random_state=seeds["fit"])
-    expected.fit(TfidfVisterms().fit_transform(counts[train]), labels)
+    expected.fit(weighted(counts[train]), labels)
     np.testing.assert_array_equal(result.model.W_, expected.W_)
     assert (result.fit["n_updates"], result.fit["seeds"]) == (expected.n_updates_, seeds)
 
@@ -244,7 +248,7 @@ def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
         learned = fold.split["label"].isin(names)
         half, (test, labels) = replace(fold, split=fold.split[learned]), rows_of(fold.split[~learned], 0, role="test")
         taught = run_fold(half, spec(select={"aggressiveness": [0.3]}, trace=settings))
-        X = TfidfVisterms().fit(fold.counts[half.images["train"].rows]).transform(fold.counts[test])
+        X = tfidf_rows(fold.counts[test], inverse_document_frequencies(fold.counts[half.images["train"].rows]))
         ranked = (taught.rankings, rank_leave_one_out(taught.model, X, labels))
         scores.append([rankings.mean_average_precision() for rankings in ranked])
     table = select(transfer.numbers_of(fold, Transfer(**settings)), method="oasis").set_index("metric")["value"]

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners import SOMLTG, DiagonalOASIS
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
@@ -167,8 +167,8 @@ def test_a_run_follows_from_the_protocol_step_by_step(learning_images, n_lost):
     data = protocol.landmark_data(*STUDY, image_ids=readable)
     result = run(data, learning_images, "bridge", 1, "soml-tg", n_top=1000)
     task = protocol.landmark_task(data, learning_images, "bridge", 1, seed=3)
-    idf = TfidfVisterms(dtype="float64").fit(STUDY.counts[readable])
-    X, asked = (idf.transform(counts).toarray() for counts in (STUDY.counts, STUDY.query_counts))
+    idf = inverse_document_frequencies(STUDY.counts[readable])
+    X, asked = (tfidf_rows(counts, idf, "float64").toarray() for counts in (STUDY.counts, STUDY.query_counts))
     model = SOMLTG(regularization=1e-5).fit_triplets(sp.csr_array(X[own]), task.triplets)
     np.testing.assert_array_equal(result.model.w_, model.w_)
     gallery = readable[task.gallery]

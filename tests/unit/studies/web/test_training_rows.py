@@ -1,10 +1,10 @@
-"""Rows of the web study against the weights that the category study's transformer gives the same counts."""
+"""Rows of the web study against the weights that other studies give the same counts."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lookalike.features.visterms import TfidfVisterms
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.studies.web import training_rows
 from lookalike.studies.web.training_rows import TrainingRows
 
@@ -27,10 +27,10 @@ ORDER = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
-def test_weights_are_those_of_the_transformer_by_document_frequency_whatever_the_slices(size, monkeypatch):
+def test_weights_are_those_of_other_studies_by_document_frequency_whatever_the_slices(size, monkeypatch):
     monkeypatch.setattr(training_rows, "SLICE", size)
-    rows, transformer = TrainingRows(VISTERMS, IDS), TfidfVisterms("float32")
-    expected = transformer.fit_transform(COUNTS[IDS]).toarray()
+    rows, idf = TrainingRows(VISTERMS, IDS), inverse_document_frequencies(VISTERMS[IDS])
+    expected = tfidf_rows(VISTERMS[IDS], idf).toarray()
     wanted = np.concatenate([np.arange(len(IDS)), [9, 0, 9]])
     indptr, indices, data, squared = rows.take(wanted)
     assert (indptr.dtype, indices.dtype, data.dtype, squared.dtype) == (np.int64, np.uint32, np.float32, np.float64)
@@ -38,14 +38,15 @@ def test_weights_are_those_of_the_transformer_by_document_frequency_whatever_the
     np.testing.assert_array_equal(taken.toarray(), expected[wanted][:, ORDER])
     assert taken.has_sorted_indices
     np.testing.assert_allclose(squared, (expected[wanted].astype(np.float64) ** 2).sum(axis=1), rtol=1e-14)
-    np.testing.assert_array_equal(rows.idf, transformer.idf_)
+    np.testing.assert_array_equal(rows.idf, idf)
     np.testing.assert_array_equal(rows.image_ids, IDS)
     W = np.random.default_rng(0).random((N_WORDS, N_WORDS))
     np.testing.assert_array_equal(rows.restored(W[np.ix_(ORDER, ORDER)]), W)
 
 
 def test_other_images_are_weighted_by_the_same_frequencies():
-    rows, expected = TrainingRows(VISTERMS, IDS), TfidfVisterms("float32").fit(COUNTS[IDS]).transform(COUNTS)
+    rows = TrainingRows(VISTERMS, IDS)
+    expected = tfidf_rows(VISTERMS, rows.idf)
     weights, internal = rows.weighted(range(60)), rows.weighted(range(60), internal=True)
     np.testing.assert_array_equal(weights.toarray(), expected.toarray())
     np.testing.assert_array_equal(internal.toarray(), expected.toarray()[:, ORDER])
