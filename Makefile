@@ -40,7 +40,7 @@ golden: $(VENV)/.development ## make the tiny run of the tests and write its num
 	@PYTHONPATH=tests $(BIN)/python tests/workflow/golden.py
 
 schema: $(VENV)/.development ## write config/schema.json, with which editors check the settings, from the models
-	@$(BIN)/python -m lookalike.studies.schema > config/schema.json
+	@$(BIN)/python -m lookalike.studies.settings > config/schema.json
 
 lint: $(VENV)/.development ## run every check that is not a test
 	$(BIN)/ruff check .

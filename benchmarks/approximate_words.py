@@ -15,21 +15,15 @@ bytes: the times then mean something, the recall does not.
 
 from __future__ import annotations
 
-import os
-
-# before NumPy is imported: libraries read them once
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
-
-import argparse
-import json
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import faiss
+import limits
 import numpy as np
+from pictures import image_files
 
 from lookalike.core.images import load_rgb
 from lookalike.core.settings.schema import SiftSettings
@@ -39,7 +33,6 @@ from lookalike.features.keypoints import NO_KEYPOINTS, Keypoints, KeypointShard,
 from lookalike.features.shards import join_images, save_shard
 from lookalike.features.word_index import BATCH, WordIndex
 
-SUFFIXES = {".jpg", ".jpeg", ".png"}
 SETTINGS = SiftSettings(contrast_threshold=0.015, max_side=480)  # faint keypoints too: a million words need many
 N_CHECKED = 2_000
 PER_WORD = 8  # descriptors that words are learned from
@@ -52,7 +45,7 @@ def read_descriptors(folder: Path | None, cache: Path | None, n_needed: int) -> 
     if cache is not None and cache.exists():
         return np.load(cache, mmap_mode="r")
     rng = np.random.default_rng(0)
-    files = [] if folder is None else sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    files = [] if folder is None else image_files(folder, 10**9)
     if not files:
         print("no images: random bytes instead, whose recall means nothing")
         return rng.integers(0, 256, (n_needed, 128), dtype=np.uint8)
@@ -118,19 +111,18 @@ def measure(words: np.ndarray, queries: np.ndarray) -> Iterator[dict[str, object
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--images", type=Path, help="folder of photographs; random bytes without")
     parser.add_argument("--words", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--million", action="store_true", help="a million words too")
     parser.add_argument("--cache", type=Path, help="file to keep the descriptors in for the next run")
-    parser.add_argument("--output", type=Path, help="JSON file for the results")
     arguments = parser.parse_args()
     faiss.omp_set_num_threads(1)
     sizes = arguments.words + [1_000_000] * arguments.million
     descriptors = read_descriptors(arguments.images, arguments.cache, 2 * max(sizes) + BATCH)
     queries = descriptors[-BATCH:].astype(np.float32)
     rows = []
-    print(f"{platform.processor() or platform.machine()}, faiss {faiss.__version__}, one thread")
+    print(f"{limits.processor()}, faiss {faiss.__version__}, one thread")
     print(f"{'words':>9} {'way':>6} {'probes/beam':>11} {'build s':>8} {'us':>8} {'recall':>7}")
     for n_words in sizes:
         if len(descriptors) < n_words + BATCH:
@@ -143,8 +135,7 @@ def main() -> None:
                 f"{row['recall']:>7.3f}",
                 flush=True,
             )
-    if arguments.output:
-        arguments.output.write_text(json.dumps(rows, indent=1) + "\n")
+    limits.write(arguments.output, rows=rows)
 
 
 if __name__ == "__main__":

@@ -35,11 +35,6 @@ the time that this core needs for the products that the algorithm must do, at th
 
 from __future__ import annotations
 
-import os
-
-# before NumPy is imported
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
-
 import argparse
 import json
 import resource
@@ -689,7 +684,7 @@ def versions(interpreter: str) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--peers", metavar="PYTHON", help="interpreter with metric-learn and pyDML; without: ours only")
     sizes = ["100x50", "400x200", "400x1000", "2000x200", "2000x1000"]
     parser.add_argument(
@@ -703,7 +698,6 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=600, help="processor seconds per fit (600)")
     parser.add_argument("--memory", type=float, default=12, help="address space per fit, GiB (12)")
     parser.add_argument("--quick", action="store_true", help="only n = 400, d = 200, and 60 seconds per fit")
-    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.work:

@@ -20,9 +20,6 @@ in the same precision in the same run.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import resource
 import subprocess
 import sys
@@ -30,11 +27,11 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 from typing import Any
 from unittest import mock
 
+import limits
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -241,13 +238,12 @@ def print_memory(name: str, arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--network", choices=sorted(CONFIGURATIONS), default="paper", help="which one (paper)")
     parser.add_argument("--triplets", type=int, default=2, help="triplets of a step (2)")
     parser.add_argument("--repeat", type=int, default=3, help="steps of each way (3)")
     parser.add_argument("--threads", type=int, default=1, help="threads on the processor (1)")
     parser.add_argument("--device", default="cpu", help="cpu, or a device of torch such as cuda (cpu)")
-    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     parser.add_argument("--memory-of", choices=WAYS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if min(arguments.triplets, arguments.repeat, arguments.threads) < 1:
@@ -263,7 +259,7 @@ def main() -> None:
         for mixed in ([False] if device.type == "cpu" else [False, True])
         for row in measure(arguments, device, mixed)
     ]
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else limits.processor()
     print(f"{arguments.network} network, {arguments.triplets} triplets a step, random pixels, {device.type}: {name}")
     print(f"{'':34}{'precision':>16}{'s/step':>9}{'images/s':>11}{'of peak':>9}{'GB':>7}{'ours is':>9}")
     for row in results:
@@ -271,14 +267,8 @@ def main() -> None:
             f"{row['way']:34}{row['precision']:>16}{row['seconds_per_step']:9.3f}{row['images_per_second']:11.1f}"
             f"{row['share_of_peak']:9.0%}{row['peak_bytes'] / 1e9:7.2f}{row['lookalike_is_times_as_fast']:8.2f}x"
         )
-    if arguments.output:
-        machine: dict[str, Any] = {"device": device.type, "name": name, "threads": arguments.threads}
-        machine |= {"cores": os.cpu_count(), "load_average": os.getloadavg()}
-        machine |= {"python": platform.python_version(), "torch": torch.__version__}
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        settings = {"network": arguments.network, "triplets": arguments.triplets, "repeat": arguments.repeat}
-        document = {"machine": machine, "settings": settings, "data": "random pixels", "results": results}
-        arguments.output.write_text(json.dumps(document, indent=2) + "\n")
+    settings = {key: getattr(arguments, key) for key in ("network", "triplets", "repeat", "threads")}
+    limits.write(arguments.output, device=name, settings=settings, data="random pixels", results=results)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,6 @@ They take turns, so that a busy machine slows all alike; times are processor tim
 
 from __future__ import annotations
 
-import os
-
-# before NumPy is imported: libraries read them once
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
-
-import argparse
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -34,7 +27,7 @@ import cv2
 import limits
 import numpy as np
 import pywt
-from PIL import Image
+from pictures import image_files, textured_image
 from skimage.color import rgb2lab
 from skimage.feature import hog
 
@@ -45,27 +38,8 @@ from lookalike.features.color_histogram import A_RANGE, B_RANGE
 from lookalike.features.texton import mr8_filters
 from lookalike.features.wavelet import YIQ, standard_haar
 
-SUFFIXES = {".jpg", ".jpeg", ".png"}
 Pixels = list[np.ndarray]
 Way = Callable[[np.ndarray], np.ndarray]
-
-
-def textured_image(side: int, seed: int) -> np.ndarray:
-    """A synthetic photograph with sides 4:3: coloured noise at several scales."""
-    width, height = side, side * 3 // 4
-    rng = np.random.default_rng(seed)
-    image = np.zeros((height, width, 3))
-    for scale in (1, 2, 4, 8, 16, 32, 64):
-        noise = rng.integers(0, 256, (height // scale + 1, width // scale + 1, 3), dtype=np.uint8)
-        image += np.asarray(Image.fromarray(noise).resize((width, height), Image.Resampling.BICUBIC)) * scale**0.7
-    image -= image.min()
-    return (image * (255 / image.max())).astype(np.uint8)
-
-
-def sample_files(folder: Path, n: int) -> list[Path]:
-    """Up to `n` images spread evenly over a folder, in sorted order."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-    return files[:: max(1, len(files) // n)][:n]
 
 
 def median_ms(ways: dict[str, Way], images: Pixels, repeat: int) -> dict[str, float]:
@@ -187,7 +161,7 @@ def compare_peers(images: Pixels, repeat: int) -> dict[str, dict[str, dict[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--images", type=Path, help="folder of images; synthetic textured images without it")
     parser.add_argument("--n", type=int, default=200, help="images that are described (default 200)")
     parser.add_argument("--n-peers", type=int, default=20, help="images that peers are compared on (default 20)")
@@ -195,26 +169,21 @@ def main() -> None:
         "--side", type=int, default=0, help="shrink images to so many pixels first (default: as they are)"
     )
     parser.add_argument("--repeat", type=int, default=3, help="passes of which the median is taken (default 3)")
-    parser.add_argument("--output", type=Path, help="also write the numbers as JSON")
     arguments = parser.parse_args()
 
     cv2.setNumThreads(1)
     if arguments.images is None:
-        what, images = (
-            "synthetic textured images",
-            [textured_image(arguments.side or 400, s) for s in range(arguments.n)],
-        )
+        side = arguments.side or 400
+        what, images = "synthetic textured images", [textured_image(side, side * 3 // 4, s) for s in range(arguments.n)]
     else:
         what = f"images of {arguments.images.name}"
-        images = [load_rgb(path) for path in sample_files(arguments.images, arguments.n)]
+        images = [load_rgb(path) for path in image_files(arguments.images, arguments.n)]
     images = [fit_within(image, arguments.side) for image in images]
     height, width = np.mean([image.shape[:2] for image in images], axis=0)
     what += f", {width:.0f} x {height:.0f} pixels on average"
 
     rows = time_describers(images, arguments.repeat)
-    print(
-        f"{len(images)} {what}; one core of {platform.processor() or platform.machine()}; median of {arguments.repeat}"
-    )
+    print(f"{len(images)} {what}; one core of {limits.processor()}; median of {arguments.repeat}")
     print("defaults; resize + describe, without decoding\n")
     print(f"{'':24}{'numbers':>10}{'fit s':>9}{'ms/image':>11}{'images/s':>11}")
     for system, row in rows.items():

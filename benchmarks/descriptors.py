@@ -17,13 +17,6 @@ counts differ from ours at borders (it pads with zeros) and in exact ties (it ro
 
 from __future__ import annotations
 
-import os
-
-# before NumPy is imported: libraries read them once
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
-
-import argparse
-import platform
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -32,6 +25,7 @@ from pathlib import Path
 import cv2
 import limits
 import numpy as np
+from pictures import image_files, textured_image
 from PIL import Image
 from scipy.spatial import cKDTree
 from skimage.feature import local_binary_pattern
@@ -43,25 +37,7 @@ from lookalike.features.lbp import pattern_bins
 from lookalike.features.palette import learn_palette, sample_pixels
 
 WIDTH, HEIGHT = 400, 300
-SUFFIXES = {".jpg", ".jpeg", ".png"}
 N_COLOURS = 20
-
-
-def textured_image(seed: int = 0) -> np.ndarray:
-    """A synthetic 400x300 photograph: coloured noise at several scales, so that codes and colours vary."""
-    rng = np.random.default_rng(seed)
-    image = np.zeros((HEIGHT, WIDTH, 3))
-    for scale in (1, 2, 4, 8, 16, 32, 64):
-        noise = rng.integers(0, 256, (HEIGHT // scale + 1, WIDTH // scale + 1, 3), dtype=np.uint8)
-        image += np.asarray(Image.fromarray(noise).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)) * scale**0.7
-    image -= image.min()
-    return (image * (255 / image.max())).astype(np.uint8)
-
-
-def image_files(folder: Path, n_max: int) -> list[Path]:
-    """Up to `n_max` images spread evenly over a folder, in sorted order."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-    return files[:: max(1, len(files) // n_max)][:n_max]
 
 
 def blocks_of(level: np.ndarray) -> Iterator[np.ndarray]:
@@ -170,7 +146,7 @@ def end_to_end(files: list[Path], palette: np.ndarray) -> dict[str, float]:
 def sample_images(folder: Path | None, n: int) -> tuple[str, list[np.ndarray]]:
     """Return what is described, real images scaled to 400x300 or synthetic ones, and which of the two."""
     if folder is None:
-        return "synthetic textured images", [textured_image(seed) for seed in range(n)]
+        return "synthetic textured images", [textured_image(WIDTH, HEIGHT, seed) for seed in range(n)]
     images = [
         np.asarray(Image.fromarray(load_rgb(path)).resize((WIDTH, HEIGHT), Image.Resampling.BOX))
         for path in image_files(folder, n)
@@ -211,19 +187,16 @@ def describe_all(way: Callable[[list[np.ndarray]], np.ndarray], pyramids: list[l
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--images", type=Path, help="folder of images; synthetic textured images without it")
     parser.add_argument("--repeat", type=int, default=5, help="passes of which the least is taken (default 5)")
-    parser.add_argument("--output", type=Path, help="also write the numbers as JSON")
     arguments = parser.parse_args()
 
     what, images = sample_images(arguments.images, 4)
     rng = np.random.default_rng(0)
     palette = learn_palette(np.concatenate([sample_pixels(image, 5000, rng) for image in images]), N_COLOURS, seed=0)
     rows = compare(images, palette, arguments.repeat)
-    print(
-        f"{len(images)} {what}; one core of {platform.processor() or platform.machine()}; least of {arguments.repeat}"
-    )
+    print(f"{len(images)} {what}; one core of {limits.processor()}; least of {arguments.repeat}")
     print("every way gets the same Pillow pyramid, not timed: only descriptors are compared\n")
     print(f"{'':26}{'ms/image':>10}{'descriptors/s':>16}{'x ours':>9}{'pixels in another bin':>24}")
     for name, row in rows.items():

@@ -17,17 +17,9 @@ machine weighs little. The paper's seconds (Tables 7-9) are means over its 7 lan
 
 from __future__ import annotations
 
-import os
-
-# before numpy is imported
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
-
 import argparse
 import csv
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -38,7 +30,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
-from lookalike.core.arrays import Doubles
 from lookalike.core.settings.methods import qpao_blocks
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
@@ -53,39 +44,6 @@ QPAO_COST = 10.0
 """C of QPAO in the landmark study; the paper prints none."""
 BLOCK = 50
 """Steps of a peer between two looks at the clock."""
-
-
-def simulated_rows(n_features: int, n_rows: int, nonzeros: int, seed: int) -> sp.csr_array:
-    """Simulate tf-idf rows of unit length: few words of many, drawn by Zipf's law, about `nonzeros` different ones."""
-    rng = np.random.Generator(np.random.PCG64(seed))
-    shares = 1 / np.arange(1, n_features + 1)
-    shares /= shares.sum()
-    # frequent words have random numbers, as a codebook has them
-    number = rng.permutation(n_features)
-    n_drawn = _draws_for(shares, nonzeros)
-    columns = np.searchsorted(np.cumsum(shares), rng.random((n_rows, n_drawn)), side="right").clip(max=n_features - 1)
-    rows = np.repeat(np.arange(n_rows), n_drawn)
-    counts = sp.csr_array((np.ones(columns.size), (rows, number[columns.ravel()])), shape=(n_rows, n_features))
-    counts.sum_duplicates()
-    idf = np.empty(n_features)
-    idf[number] = -np.log(_share_of_images(shares, n_drawn))
-    values = counts.data * idf[counts.indices]
-    of_row = np.repeat(np.arange(n_rows), np.diff(counts.indptr))
-    lengths = np.sqrt(np.bincount(of_row, values**2, minlength=n_rows))
-    return sp.csr_array((values / lengths[of_row], counts.indices, counts.indptr), shape=counts.shape)
-
-
-def _share_of_images(shares: Doubles, n_drawn: int) -> Doubles:
-    """Return the expected share of images that have each word, less than 1 so that no weight is 0."""
-    return np.asarray(np.minimum(-np.expm1(n_drawn * np.log1p(-shares)), 1 - 1e-12))
-
-
-def _draws_for(shares: Doubles, nonzeros: int) -> int:
-    """Return the smallest number of draws that is expected to give so many different words, by bisection."""
-    high = nonzeros
-    while _share_of_images(shares, high).sum() < nonzeros:
-        high *= 2
-    return bisect_left(range(high), nonzeros, key=lambda n_drawn: _share_of_images(shares, n_drawn).sum())
 
 
 def printed_seconds() -> dict[tuple[str, int], float]:
@@ -196,7 +154,7 @@ def qpao_parameters(d: int) -> dict[str, Any]:
 def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure all learners at d words."""
     n_rows = POSITIVES + arguments.negatives
-    X = simulated_rows(d, n_rows, min(arguments.nonzeros, d // 2), 0)
+    X = limits.zipf_rows(n_rows, d, min(arguments.nonzeros, d // 2), 1.0, np.random.default_rng(0))
     triplets = landmark_triplets(POSITIVES, arguments.negatives, 0)
     drawn = triplets[np.random.default_rng(0).integers(len(triplets), size=OASIS_STEPS * arguments.negatives // 500)]
     parameters: dict[str, dict[str, Any]] = {}
@@ -284,14 +242,13 @@ def growth(results: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--dimensions", type=int, nargs="+", default=sorted(CODEBOOKS), help="words d (1e4 1e5 1e6)")
     parser.add_argument("--nonzeros", type=int, default=2_000, help="different words of a row, about (2000)")
     parser.add_argument("--negatives", type=int, default=NEGATIVES, help="negatives; 42 triplets each (500)")
     parser.add_argument("--repeat", type=int, default=5, help="fits of each learner (5)")
     parser.add_argument("--peer-seconds", type=float, default=15.0, help="seconds for each peer, then scaled (15)")
     parser.add_argument("--qpao", action="store_true", help="also QPAO, once, as in the study: it takes minutes")
-    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     arguments = parser.parse_args()
     if min(arguments.dimensions) < 2 or min(arguments.nonzeros, arguments.negatives, arguments.repeat) < 1:
         parser.error("--dimensions must be at least 2; --nonzeros, --negatives and --repeat at least 1")

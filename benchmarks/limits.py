@@ -1,25 +1,51 @@
-"""Shared by the benchmarks: one core's limits, measured, ways that take turns, and rows of ours beside a peer.
-
-Set the numbers of threads before this is imported, as it imports NumPy.
-"""
+"""Shared by the benchmarks: one core's limits, measured, ways that take turns, and rows of ours beside a peer."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 Row = dict[str, Any]
 READ_BYTES = 2**29
 """More than a processor's caches hold."""
 PRODUCT_ROWS = 2_000
+
+
+def argument_parser(text: str | None, output: str = "also write everything as JSON to this file") -> Any:
+    """Return a parser of what all benchmarks have, for a run with one thread."""
+    threadpool_limits(1)
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, help=output)
+    return parser
+
+
+def zipf_rows(n: int, d: int, non_zeros: int, exponent: float, random: np.random.Generator) -> sp.csr_array:
+    """Return synthetic tf-idf rows of length 1: each of so many of d words, by Zipf's law, with random numbers."""
+    shares = np.cumsum(np.arange(1, d + 1) ** -exponent)
+    columns = np.empty((n, non_zeros), dtype=np.int32)
+    for row in columns:
+        words = np.empty(0, dtype=np.int64)
+        while len(words) < non_zeros:
+            words = np.unique(np.append(words, np.searchsorted(shares, shares[-1] * random.random(non_zeros))))
+        row[:] = random.permutation(words)[:non_zeros]
+    idf = np.log((n + 1) / (np.bincount(columns.ravel(), minlength=d) + 0.5))
+    values = (random.random(columns.shape) + 0.5) * idf[columns]
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    starts = np.arange(0, columns.size + 1, non_zeros, dtype=np.int32)
+    X = sp.csr_array((values.ravel(), random.permutation(d).astype(np.int32)[columns.ravel()], starts), shape=(n, d))
+    X.sort_indices()
+    return X
 
 
 def processor() -> str:
@@ -92,7 +118,7 @@ def print_rows(rows: Iterable[Row]) -> None:
         )
 
 
-def write(path: Path | None, ratios: list[Row], **figures: Any) -> None:
+def write(path: Path | None, ratios: Sequence[Row] = (), **figures: Any) -> None:
     """Write the rows, the machine and all else that was measured as JSON, if a path is given."""
     if path is None:
         return

@@ -31,8 +31,8 @@ from lookalike.app.rows import make_rows
 from lookalike.app.vectors import is_vectors, read_vectors
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners import LDA, Euclidean, LogisticRegression
+from lookalike.learners.dual import rank_scores
 from lookalike.learners.online import held_out_rows
-from lookalike.ranking.rankings import rank_leave_one_out
 
 RESOURCES = Path(__file__).resolve().parents[1] / "workflow" / "resources"
 SPLITS, MOST_FOR_NCA = 5, 3e8
@@ -166,8 +166,7 @@ def measured(name: str, X: np.ndarray, y: np.ndarray) -> list[dict[str, object]]
         try:
             for asked, seed, known, others in splits(y):
                 scores = learn(X[known], y[known], seed)(X[others])
-                found = rank_leave_one_out(_Scores(scores), np.arange(len(scores))[:, None], y[others], n_neighbours=0)
-                values[asked].append(found.mean_average_precision())
+                values[asked].append(rank_scores(scores, y[others]).mean_average_precision())
         except ModuleNotFoundError as error:
             print(f"{name}: {method} is not measured, as {error.name} is not installed", flush=True)
             continue
@@ -177,14 +176,6 @@ def measured(name: str, X: np.ndarray, y: np.ndarray) -> list[dict[str, object]]
             rows.append(row | {"seconds": seconds, "n_rows": len(y), "n_classes": len(np.unique(y))})
         print(f"{name:12} {method:42} seen {np.mean(values['seen']):.3f}  new {np.mean(values['new']):.3f}", flush=True)
     return rows
-
-
-class _Scores:
-    def __init__(self, scores: np.ndarray) -> None:
-        self._scores = scores
-
-    def similarity(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self._scores[A, B.T]
 
 
 def table_of(rows: list[dict[str, object]]) -> str:

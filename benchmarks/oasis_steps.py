@@ -1,6 +1,6 @@
 """Steps per second of OASIS on one core: on W, on inner products, and plain NumPy, on the same synthetic rows.
 
-The rows are synthetic: about 73 non-zeros each, words drawn with Zipf exponent 0.8, tf-idf weights of L2 length 1, as
+The rows are synthetic: 73 non-zeros each, words by Zipf's law (exponent 0.8), tf-idf weights of L2 length 1, as
 JMLR describes its visterms ("about 70" of 10,000). Labels are random, so that almost every step has a loss and changes
 W: the most work that a step can be. Methods take turns, block of steps by block, and seconds are those of the
 processor that the one thread had, so that what else runs on the machine weighs little, and on all of them alike (it
@@ -12,23 +12,13 @@ which ``solver="auto"`` decides, are from here.
 
 from __future__ import annotations
 
-import os
-
-# before numpy is imported
-os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["MKL_NUM_THREADS"] = "1"
-
-import argparse
-import json
-import platform
 import time
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+import limits
 import numpy as np
 import scipy.sparse as sp
 
@@ -39,21 +29,6 @@ NON_ZEROS = 73
 ZIPF_EXPONENT = 0.8
 BASE = "on W, float32"
 Step = Callable[[np.ndarray], Any]
-
-
-def zipf_rows(n: int, d: int, random: np.random.Generator) -> sp.csr_array:
-    """Return n synthetic tf-idf rows of d words, their columns in random order."""
-    lengths = random.poisson(NON_ZEROS, n).clip(1, d)
-    weights = np.arange(1, d + 1) ** -ZIPF_EXPONENT
-    # the largest log(u) / weight are a sample without replacement in proportion to the weights
-    words = np.argsort(-np.log(random.random((n, d))) / weights, axis=1)
-    columns = np.concatenate([words[i, : lengths[i]] for i in range(n)])
-    idf = -np.log(np.bincount(columns, minlength=d).clip(1) / (n + 1))
-    values = random.geometric(0.5, len(columns)) * idf[columns]
-    X = sp.csr_array((values, random.permutation(d)[columns], np.concatenate([[0], np.cumsum(lengths)])), shape=(n, d))
-    X = sp.csr_array(sp.diags_array(1 / np.sqrt(X.power(2).sum(axis=1))) @ X)
-    X.sort_indices()
-    return X
 
 
 def on_w(X: sp.csr_array, dtype: str, n_steps: int) -> Step:
@@ -147,7 +122,7 @@ def measure(steps: dict[str, tuple[Step, int]], triplets: np.ndarray, repeat: in
 def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict[str, Any]:
     """Measure all methods on n rows of d features."""
     random = np.random.default_rng(0)
-    X, y = zipf_rows(n, d, random), random.integers(0, 20, n)
+    X, y = limits.zipf_rows(n, d, min(NON_ZEROS, d // 2), ZIPF_EXPONENT, random), random.integers(0, 20, n)
     triplets = TripletSampler(y, 0).draw(n_steps * repeat)
     total = len(triplets) + 1
     methods: dict[str, tuple[Step, int]] = {
@@ -176,20 +151,20 @@ def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--dimensions", type=int, nargs="+", default=[1000, 10_000], help="features d (1000 10000)")
     parser.add_argument("--rows", type=int, nargs="+", default=[400, 800, 2000, 4000, 9960], help="rows n")
     parser.add_argument("--steps", type=int, default=20_000, help="steps of ours in a block; of NumPy's fewer (20000)")
     parser.add_argument("--fit-steps", type=int, default=35_000, help="steps of a whole fit (35000)")
     parser.add_argument("--repeat", type=int, default=3, help="blocks of each method (3)")
-    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     arguments = parser.parse_args()
     if min(arguments.dimensions) < 1 or arguments.steps < 1 or arguments.repeat < 1:
         parser.error("--dimensions, --steps and --repeat must be at least 1")
 
     warm_up()
     random = np.random.default_rng(1)
-    check_agreement(zipf_rows(100, 300, random), TripletSampler(np.arange(100) % 5, 0).draw(200))
+    X = limits.zipf_rows(100, 300, NON_ZEROS, ZIPF_EXPONENT, random)
+    check_agreement(X, TripletSampler(np.arange(100) % 5, 0).draw(200))
     results = []
     for d, n in product(arguments.dimensions, arguments.rows):
         results.append(result := benchmark(n, d, arguments.steps, arguments.repeat, arguments.fit_steps))
@@ -205,15 +180,7 @@ def main() -> None:
             f"these among them {fit['products']:.3f} s; auto takes {fit['auto']}",
             flush=True,
         )
-    if arguments.output:
-        machine: dict[str, Any] = {"load_average": os.getloadavg(), "cores": os.cpu_count()}
-        machine |= {
-            "processor": platform.processor() or platform.machine(),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-        }
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps({"machine": machine, "results": results}, indent=2) + "\n")
+    limits.write(arguments.output, results=results)
 
 
 if __name__ == "__main__":

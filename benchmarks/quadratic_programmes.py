@@ -11,16 +11,9 @@ the project's own packages, in the versions that those are locked to:
 
 from __future__ import annotations
 
-import os
-
-# before numpy is imported
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
-
-import argparse
 import importlib.util
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import limits
 import numpy as np
@@ -101,11 +94,10 @@ def osqp(V: sp.csr_array, C: float) -> Solve:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--words", type=int, default=500, help="words of the codebook (500)")
     parser.add_argument("--negatives", type=int, default=10, help="negatives of the landmark (10)")
     parser.add_argument("--C", type=float, default=10.0, help="cost of a unit of loss (10)")
-    parser.add_argument("--output", type=Path, help="also write the figures as JSON to this file")
     arguments = parser.parse_args()
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
     V = sp.csr_array(X[triplets[:, 0]].multiply(X[triplets[:, 1]] - X[triplets[:, 2]]))

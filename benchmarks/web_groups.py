@@ -12,15 +12,11 @@ are tables of docs/explanation/web.md:
 
 from __future__ import annotations
 
-import os
-
-# before numpy is imported
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
-
 import argparse
 import tempfile
 from pathlib import Path
 
+import limits
 import pandas as pd
 
 from lookalike.core.seeds import integer_seed
@@ -57,16 +53,16 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     ids, gallery = protocol.test_rows(rows, images)
     interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))
     learning = {"aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "block": BLOCK}
-    learning |= {"mode": "sequential", "interval": interval, "patience": 0}
-    test, machine = LogTest(queries=10_000, neighbours=10), {"n_threads": 1, "report": lambda line: None}
-    kept, table = {"checkpoint": folder / "checkpoint", "checkpoint_seconds": 1e9}, []
+    learning |= {"interval": interval, "patience": 0}
+    test, report, table = LogTest(queries=10_000, neighbours=10), {"report": lambda line: None}, []
+    kept = {"checkpoint": folder / "checkpoint", "checkpoint_seconds": 1e9}
     for ranker in range(arguments.rankers):
         for per_query in arguments.per_query:
             grouped = LogLearning(**learning, triplets_per_query=per_query)
-            run, _ = protocol.train_ranker(log, rows, validation, grouped, str(ranker), seed=SEED, **kept, **machine)
+            run, _ = protocol.train_ranker(log, rows, validation, grouped, str(ranker), seed=SEED, **kept, **report)
             (folder / "checkpoint" / "checkpoint.npz").unlink()
             systems = {"oasis": lambda W=run.W: W}
-            precision = protocol.score_retrieval(systems, ids, gallery, log, test, seed=SEED, **machine)
+            precision = protocol.score_retrieval(systems, ids, gallery, log, test, seed=SEED, n_threads=1, **report)
             by_k = precision[precision["metric"] == "p@k"].set_index("x")
             row = {"triplets_per_query": per_query, "ranker": ranker, "n_train": len(rows), "steps": run.n_steps}
             row["best_map"] = 100 * max(point["map"] for point in run.curve)
@@ -90,19 +86,19 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__, "write the means to this CSV file")
     parser.add_argument("--images", type=int, default=14_000, help="simulated images (14000, the demo's)")
     parser.add_argument("--words", type=int, default=4_000, help="visterms (4000)")
     parser.add_argument("--aggressiveness", type=float, default=1.0, help="C (1, the demo's)")
     parser.add_argument("--steps", type=int, default=65_536, help="of a ranker (65536)")
     parser.add_argument("--rankers", type=int, default=8, help="seeds of the triplets (8)")
     parser.add_argument("--per-query", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64], help="(1 ... 64)")
-    parser.add_argument("--output", type=Path, required=True, help="write the means to this CSV file")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         table = pd.DataFrame(rows_of_rankers(arguments, Path(folder)))
     result = summary(table)
-    result.to_csv(arguments.output, index=False)
+    if arguments.output:
+        result.to_csv(arguments.output, index=False)
     print(result.to_string(index=False))
 
 

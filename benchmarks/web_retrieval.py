@@ -1,6 +1,6 @@
 """Exact retrieval among sparse images: time of ours beside SciPy's products, on the same synthetic rows, in one run.
 
-The rows are synthetic: about 70 non-zeros each, words drawn with Zipf exponent 0.8, weights of L2 length 1, as JMLR
+The rows are synthetic: 70 non-zeros each, words by Zipf's law (exponent 0.8), weights of L2 length 1, as JMLR
 describes its visterms; W is a random float32 matrix, or the identity (the Euclidean baseline). Ways to the first k:
 
 - ours: `ranking.exact_search.top_k`, in one thread and in all;
@@ -21,15 +21,8 @@ are those of scipy: float32 sums in another order may swap neighbours.
 from __future__ import annotations
 
 import os
-
-# before NumPy is imported: libraries read them once
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
-
-import argparse
-import platform
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import faiss
@@ -43,7 +36,7 @@ from lookalike.learners import Euclidean
 from lookalike.learners.base import SimilarityLearner
 from lookalike.ranking.exact_search import average_precision, top_k, warm_up
 
-WORDS_OF_IMAGE = 73  # drawn; about 70 of them differ
+WORDS_OF_IMAGE = 70
 ZIPF_EXPONENT = 0.8
 PAPER_QUERIES = 10_000
 VALIDATION_ROWS = DENSE_ROWS = 20_000
@@ -56,19 +49,6 @@ class FixedMatrix(SimilarityLearner):
 
     def __init__(self, W: np.ndarray) -> None:
         self.W_, self.metric_, self.n_features_in_ = W, "inner_product", len(W)
-
-
-def zipf_rows(n: int, d: int, random: np.random.Generator) -> sp.csr_array:
-    """Return n synthetic rows of length 1 over d words, their columns in random order, float32."""
-    cumulative = np.cumsum(np.arange(1, d + 1) ** -ZIPF_EXPONENT)
-    words = np.searchsorted(cumulative / cumulative[-1], random.random(n * WORDS_OF_IMAGE, dtype=np.float32))
-    columns = random.permutation(d).astype(np.int32)[np.minimum(words, d - 1)]
-    values = random.random(len(columns), dtype=np.float32) + np.float32(0.5)
-    X = sp.csr_array((values, columns, np.arange(0, len(columns) + 1, WORDS_OF_IMAGE, dtype=np.int32)), shape=(n, d))
-    X.sum_duplicates()
-    lengths = np.sqrt(np.add.reduceat(np.square(X.data), X.indptr[:-1]))
-    X.data /= np.repeat(lengths, np.diff(X.indptr))
-    return X
 
 
 def scipy_scores(W: np.ndarray | None, queries: sp.csr_array, gallery: sp.csr_array) -> np.ndarray:
@@ -194,19 +174,19 @@ def measure_average_precision(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--gallery", type=int, default=402_164)
     parser.add_argument("--dimensions", type=int, default=10_000)
     parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--peer-queries", type=int, default=128)
     parser.add_argument("--k", type=int, default=100)
-    parser.add_argument("--output", type=Path, help="JSON file for the results")
     arguments = parser.parse_args()
     random = np.random.default_rng(0)
-    gallery = zipf_rows(arguments.gallery, arguments.dimensions, random)
+    gallery = limits.zipf_rows(arguments.gallery, arguments.dimensions, WORDS_OF_IMAGE, ZIPF_EXPONENT, random)
+    gallery = gallery.astype(np.float32)
     W = random.standard_normal((arguments.dimensions, arguments.dimensions), dtype=np.float32)
     warm_up()
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+    print(f"{limits.processor()}, {os.cpu_count()} cores")
     print(f"{arguments.dimensions} words, {gallery.nnz / gallery.shape[0]:.1f} non-zeros a row")
     print(
         f"{'task':<22}{'way':<14}{'threads':>8}{'queries':>9}{'gallery':>9}{'seconds':>9}{'cpu':>7}"

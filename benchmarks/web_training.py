@@ -19,23 +19,16 @@ measured, as bytes a second.
 
 from __future__ import annotations
 
-import os
-
-# before numpy is imported
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
-
 import argparse
-import json
-import platform
+import os
 import time
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+import limits
 import numpy as np
 
-import lookalike
 from lookalike.core.kernels import njit
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
@@ -213,7 +206,7 @@ def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
         "data": "simulated",
         "images": len(rows),
         "dimensions": rows.n_features,
-        "mean_non_zeros": float(np.diff(rows.take(np.arange(len(rows)), np.dtype(np.float32))[0]).mean()),
+        "mean_non_zeros": float(np.diff(rows.take(np.arange(len(rows)))[0]).mean()),
         "warm_steps": identity.steps + warm.steps,
         "loss_rate_of_first_block": identity.losses / identity.steps,
         "bytes_a_second": {
@@ -225,24 +218,13 @@ def benchmark(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def processor() -> str:
-    """Return the processor's name where the system tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = limits.argument_parser(__doc__)
     parser.add_argument("--images", type=int, default=50_000, help="simulated images (50000)")
     parser.add_argument("--groups", type=int, nargs="*", default=[4, 16, 32, 64, 128], help="(4 16 32 64 128)")
     parser.add_argument("--warm-steps", type=int, default=300_000, help="taken before anything is measured (300000)")
     parser.add_argument("--steps", type=int, default=32_768, help="of a turn; the slower methods take fewer (32768)")
     parser.add_argument("--repeat", type=int, default=3, help="turns of each method (3)")
-    parser.add_argument("--output", type=Path, help="also write everything as JSON to this file")
     arguments = parser.parse_args()
     if min(arguments.steps, arguments.repeat, arguments.warm_steps) < 1:
         parser.error("--warm-steps, --steps and --repeat must be at least 1")
@@ -264,19 +246,7 @@ def main() -> None:
             f"{row['method']:36}{speed['median']:16,.0f}{speed['best']:10,.0f}{row['cpu_microseconds_per_step']:13.1f}"
             f"{row['loss_rate']:11.3f}{row['times_as_fast_as_sequential']:14.2f}"
         )
-    if arguments.output:
-        import numba
-
-        machine = {
-            "processor": processor(),
-            "cores": os.cpu_count(),
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "numba": numba.__version__,
-            "lookalike": lookalike.__version__,
-        }
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps({"machine": machine, **result}, indent=2) + "\n")
+    limits.write(arguments.output, **result)
 
 
 if __name__ == "__main__":

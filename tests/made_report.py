@@ -13,9 +13,9 @@ from lookalike.exhibits.claims import COLUMNS, claims_markdown, claims_of, decid
 from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
 from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.sheets import sheets_of_cells
 from lookalike.exhibits.study import Study
 from lookalike.exhibits.style import LOOKS, Look
+from lookalike.exhibits.tables import sheets_of_cells
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results

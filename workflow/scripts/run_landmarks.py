@@ -3,6 +3,7 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from itertools import product
     from pathlib import Path
 
     from lookalike.core.files import read_csr, read_table
@@ -23,7 +24,7 @@ with logged(snakemake):
         draws = sorted(set(learning_images["draw"]))
         own = (data, learning_images, params["landmarks"])
         chosen = {draw: protocol.chosen_constants(*own, draw, spec, **shared) for draw in draws}
-        for landmark, draw in protocol.draws_of(learning_images, landmarks):
+        for landmark, draw in product(landmarks, draws):
             about = {"method": method, "chosen": chosen[draw], **shared}
             run = protocol.run_landmark(data, learning_images, landmark, draw, spec, **about)
             line = protocol.write_landmark(run, folders[landmark, method, str(draw)], of_dataset)

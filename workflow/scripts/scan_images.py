@@ -19,7 +19,7 @@ with logged(snakemake):
     name, seed = snakemake.wildcards.dataset, params["seed"]
     located = locate(params["data"], params["painted"], given.archives, given.class_counts)
     write_json(located, output.images)
-    kept = {"clutter_labels": tuple(params["clutter"]), "classes": params["classes"]}
+    kept = {"clutter_labels": tuple(params["clutter"]), "classes": params["data"].get("classes", [])}
     manifest = scan_folder(located["root"], **kept, n_threads=snakemake.threads, progress=progress_lines("files"))
     print(pd.crosstab(manifest["label"], manifest["status"], margins=True).to_string())
     write_table(manifest, output.manifest)

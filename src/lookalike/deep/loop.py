@@ -59,32 +59,21 @@ class Machine:
     A run that is killed and started again with the same arguments and torch goes on from its checkpoint; on a
     processor with the same number of threads to the same bits. The checkpoint of a run with others is ignored, which
     `report` is told. The caller removes the file once it has written the result.
-
-    Parameters
-    ----------
-    device : str
-        A device of torch or ``"auto"``.
-    n_threads : int
-        Of torch, on a processor.
-    n_workers : int
-        Processes that read images ahead.
-    checkpoint : path, optional
-        A file that the run keeps itself in.
-    checkpoint_seconds : float
-        How often.
-    report : callable (str), optional
-        Gets a line at every row of the curve.
-    progress : callable (done, all), optional
-        Called after every step.
     """
 
     device: str | torch.device = "auto"
     n_threads: int = 1
+    """Of torch, on a processor."""
     n_workers: int = 0
+    """Processes that read images ahead."""
     checkpoint: PathLike | None = None
+    """A file that the run keeps itself in."""
     checkpoint_seconds: float = 60.0
+    """How often."""
     report: Callable[[str], None] | None = None
+    """Gets a line at every row of the curve."""
     progress: Callable[[int, int], None] | None = None
+    """Called as ``progress(done, all)`` after every step."""
 
 
 @dataclass

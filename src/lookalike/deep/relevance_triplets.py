@@ -45,50 +45,23 @@ class RelevanceTripletSampler:
     many as there are images; here the same distribution is drawn from directly, and the tries are decided by one
     number.
 
-    Parameters
-    ----------
-    relevance : RelevanceData
-    out_of_class : float, default=0.2
-        Share of triplets with an out-of-class negative, 0 to 1.
-    weighted : bool, default=True
-        False draws images uniformly ("uniform sampling" in section 6 and Figure 6): queries from those that have a
-        relevance above 0 to any other, positives from the images of which the query has one, in-class negatives from
-        all other images of the category, relevance 0 included. Order and margin hold all the same.
-    capacity : int, optional
-        Images a buffer. By default all images are at hand, and the distribution is exact. With a capacity, one image
-        is offered to weighted reservoirs (`Buffers`) for each example drawn, category by category, over and
-        over; all three images come from the buffers: a buffer is chosen in proportion to its category's total
-        relevance, the query uniformly from it. That is proportional to r_p only as long as the buffer is much smaller
-        than the category; a buffer that holds all of it draws queries uniformly.
-    positive_threshold : float, default=inf
-        T_p, above 0.
-    margin : float, default=0.05
-        T_r, not negative.
-    tries : int, default=50
-        Draws of an in-class negative before its example is given up.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        An integer fixes the stream; a generator gives one number that seeds it.
+    Images are drawn by these weights, or all alike where they are not `weighted` ("uniform sampling" in section 6 and
+    Figure 6): queries from those that have a relevance above 0 to any other, positives from the images of which the
+    query has one, in-class negatives from all other images of the category, relevance 0 included. Order and margin hold
+    all the same.
 
-    Attributes
-    ----------
-    n_without_positive_ : int
-        Images that are never a query, as they have no relevance above 0 to any other.
+    By default all images are at hand, and the distribution is exact. With a `capacity` of images a buffer, one image is
+    offered to weighted reservoirs (`Buffers`) for each example drawn, category by category, over and over; all three
+    images come from the buffers: a buffer is chosen in proportion to its category's total relevance, the query
+    uniformly from it. That is proportional to r_p only as long as the buffer is much smaller than the category; a
+    buffer that holds all of it draws queries uniformly.
 
-    Raises
-    ------
-    ValueError
-        When an argument is out of range, or there can be no triplet of a kind that is asked for.
-
-    Notes
-    -----
-    T_p, T_r, the size of the buffers, the number of tries and how a buffer is chosen are not printed.
-
-    Examples
-    --------
-    >>> data = RelevanceData.from_pairs([7, 8, 9], ["a", "a", "b"], [7], [8], [1.0])
-    >>> RelevanceTripletSampler(data, out_of_class=1.0, random_state=0).draw(2).shape
-    (2, 3)
+    T_p (`positive_threshold`), T_r (`margin`), the size of the buffers, the number of tries and how a buffer is chosen
+    are not printed. An argument out of range, or a kind of triplets of which there can be none, is a ValueError.
     """
+
+    n_without_positive_: int
+    """Images that are never a query, as they have no relevance above 0 to any other."""
 
     def __init__(
         self,

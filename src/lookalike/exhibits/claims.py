@@ -28,8 +28,8 @@ from lookalike.exhibits import words
 from lookalike.exhibits.contrasts import GRID, ITERATIONS, NO_RESULT, NOT_RUN, SEEDS, STEPS, TIME, TRAINING, Contrast
 from lookalike.exhibits.printed import p_value
 from lookalike.exhibits.registry import PAPERS
-from lookalike.exhibits.sheets import markdown, sheets_of_records
 from lookalike.exhibits.statuses import Outcome
+from lookalike.exhibits.tables import markdown, sheets_of_records
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
@@ -177,7 +177,8 @@ def decide(claim: Claim, study: Study) -> Verdict:
         return Verdict(Outcome.NOT_RUN, reason=Reason.NOT_RUN, why=why)
     scope = study.scope_of(claim)
     ask = partial(PREDICATES[claim.predicate], **claim.parameters)
-    found = replace(together(groups_in(claim, study, scope.settings), ask), scope=scope)
+    groups = [group for setting in scope.settings for group in groups_in(claim, study, setting)]
+    found = replace(together(groups, ask), scope=scope)
     if found.outcome is Outcome.LEFT_OUT:
         found = replace(found, outcome=Outcome.OPEN)
     if found.outcome is Outcome.NOT_RUN:
@@ -208,35 +209,24 @@ def limit_words(claim: Claim, rows: Iterable[Contrast], study: Study) -> str:
     return f"{'; '.join(said)}." if ended else ""
 
 
-def groups_in(claim: Claim, study: Study, settings: Sequence[str]) -> list[Group]:
-    """Return the rows of a claim on some settings.
+def groups_in(claim: Claim, study: Study, setting: str) -> list[Group]:
+    """Return the rows of each contrast of a claim on a setting; one without a number stands for what there is not.
 
     Where a setting has only some of the contrasts, the others are not known; where it has none, it was not run.
     """
-    found = []
-    for setting in settings:
-        parts = [(part, group) for part in claim.contrasts for group in groups_of(study, setting, part)]
-        groups = [group for part, group in parts if not (part.is_optional and math.isnan(group[0].mean))]
-        is_partial = any(NOT_RUN not in row.limits for group in groups for row in group)
-        found += [
-            [replace(row, limits="") if is_partial and row.limits == ABSENT else row for row in group]
-            for group in groups
-        ]
-    return found
-
-
-def groups_of(study: Study, setting: str, part: Pairs) -> list[Group]:
-    """Return the rows of each contrast of a part of a claim; one without a number stands for what there is not."""
-    first, second = (
-        [method for name in names for method in study.role(name)] for names in (part.first, part.second or ("",))
-    )
-    groups = []
-    for pair in (pair for pair in product(first, second) if pair[0] != pair[1]):
-        absent = [method for method in pair if method and not study.was_run(method, setting)]
-        limits = ";".join(f"{method}:{NOT_RUN}" for method in absent) or ABSENT
-        about = (setting, part.metric, *pair)
-        groups.append(study.contrasts.intervals(*about) or [Contrast(*about, limits=limits)])
-    return groups
+    groups = list[Group]()
+    for part in claim.contrasts:
+        sides = (part.first, part.second or ("",))
+        for first, second in product(*([method for name in names for method in study.role(name)] for names in sides)):
+            methods = [method for method in (first, second) if method and not study.was_run(method, setting)]
+            limits = ";".join(f"{method}:{NOT_RUN}" for method in methods) or ABSENT
+            rows = study.contrasts.intervals(setting, part.metric, first, second)
+            rows = rows or [Contrast(setting, part.metric, first, second, limits=limits)]
+            if first != second and not (part.is_optional and math.isnan(rows[0].mean)):
+                groups.append(rows)
+    if all(NOT_RUN in row.limits for group in groups for row in group):
+        return groups
+    return [[replace(row, limits="") if row.limits == ABSENT else row for row in group] for group in groups]
 
 
 def together(groups: Sequence[Group], ask: Callable[[Group], Verdict]) -> Verdict:

@@ -41,7 +41,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Table:
-    """A frame, which the CSV holds, and its sheets as they are read; `lookalike.exhibits.sheets` makes these."""
+    """A frame, which the CSV holds, and its sheets as they are read; `lookalike.exhibits.tables` makes these."""
 
     frame: pd.DataFrame
     """Contents of the CSV; numbers beside print have the columns of `lookalike.exhibits.printed.CELLS`."""

@@ -91,9 +91,8 @@ def score_text(score: float) -> str:
 
 def change_text(difference: int, what: str) -> str:
     """Return a change as a sign and words, such as ``▲ 2 more images of its class``."""
-    if difference == 0:
-        return f"= as many {what}"
-    return f"▲ {difference} more {what}" if difference > 0 else f"▼ {-difference} fewer {what}"
+    more = f"▲ {difference} more" if difference > 0 else f"▼ {-difference} fewer"
+    return f"{more if difference else '= as many'} {what}"
 
 
 def entry_of(
@@ -127,13 +126,15 @@ def entry_of(
 def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
     """Return the gallery of some queries: the picture shows those of `pictured`, the report's page all."""
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
-    records = []
-    for entry in entries:
-        for ranking in entry.rankings:
-            names = (Path(entry.image).name, entry.words, ranking.title)
-            for rank, found in enumerate(ranking.found, start=1):
-                about = (found.words, found.mark.meaning, found.score)
-                records.append((*names, rank, Path(found.image).name, *about))
+    records = [
+        (
+            *(Path(entry.image).name, entry.words, ranking.title, rank),
+            *(Path(found.image).name, found.words, found.mark.meaning, found.score),
+        )
+        for entry in entries
+        for ranking in entry.rankings
+        for rank, found in enumerate(ranking.found, start=1)
+    ]
     drawn = pictured(entries)
     rule = (
         "The picture shows the queries that gain and lose most, and before them one drawn at random of each class, by "

@@ -244,7 +244,7 @@ class Exhibit(Section):
         """Draw it from a study's tables and files."""
         # by name, because a plan reads entries and draws nothing
         of_text = "tables.numbers_in_text" if self.text else "tables.table_of"
-        layout = "curves.figure_of" if self.kind == "figure" else of_text
+        layout = "drawing.figure_of" if self.kind == "figure" else of_text
         given = (study,) if self.function else (self, study)
         drawn: Drawn = resolve_name(self.function or f"lookalike.exhibits.{layout}")(*given)
         return drawn

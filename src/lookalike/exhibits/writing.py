@@ -16,8 +16,8 @@ from lookalike.exhibits.drawing import save
 from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Sheet, Table
 from lookalike.exhibits.printed import CELLS
 from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.sheets import latex, markdown
 from lookalike.exhibits.statuses import State
+from lookalike.exhibits.tables import latex, markdown
 
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study

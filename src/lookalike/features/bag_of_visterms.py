@@ -45,7 +45,6 @@ N_PIXELS = 100_000
 class BagOfVisterms(
     Describer,
     system=VISTERMS,
-    title="Visterms",
     distance="cosine",
     learned=("palette", "codebook", "idf"),
     weights=("idf",),

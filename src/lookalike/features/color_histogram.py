@@ -32,7 +32,7 @@ def lab_pixels(image: Bytes) -> Floats:
 
 
 @dataclass(kw_only=True, eq=False)
-class ColorHistogram(Describer, system="color", title="Color", distance="chi2"):
+class ColorHistogram(Describer, system="color", distance="chi2"):
     """Joint histogram of L*, a* and b*; sums to one.
 
     Parameters

@@ -63,32 +63,20 @@ class Describer(ABC):
     """Turns an image into one vector of fixed length.
 
     A subclass is a dataclass: its fields are its settings, each with a default; pydantic checks their types and ranges.
-
-    Attributes
-    ----------
-    system : str
-        Row of Table 1, as in the registry.
-    title : str
-        How tables call it.
-    distance : {"l1", "l2", "chi2", "cosine"}
-        Distance that its vectors are compared by, see `lookalike.ranking.distances`.
-    learned : tuple of str
-        Attributes that `fit` learns from images (a codebook, a mixture), which must come before `describe`.
-    weights : tuple of str
-        Those of them that `fit_weights` learns from descriptions; `describe` does not need them, but `weigh` does.
-    longest_side : int
-        Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size.
-    side : int
-        If it is not 0, images are rescaled to a square of so many pixels a side instead.
     """
 
     system: ClassVar[str]
-    title: ClassVar[str]
+    """Row of Table 1, as in the registry."""
     distance: ClassVar[str]
+    """Distance that its vectors are compared by, see `lookalike.ranking.distances`."""
     learned: ClassVar[tuple[str, ...]] = ()
+    """Attributes that `fit` learns from images (a codebook, a mixture), which must come before `describe`."""
     weights: ClassVar[tuple[str, ...]] = ()
+    """Those of them that `fit_weights` learns from descriptions; `describe` does not need them, but `weigh` does."""
     longest_side: int = 256
+    """Pixels of the longer side of an image at most; larger ones are shrunk. 0 describes images at full size."""
     side: int = 0
+    """If it is not 0, images are rescaled to a square of so many pixels a side instead."""
 
     def __init_subclass__(cls, **facts: str | tuple[str, ...]) -> None:
         """Take over attributes that stand behind the bases: ``class Hog(Describer, system="hog", ...)``."""

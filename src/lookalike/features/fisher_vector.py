@@ -33,9 +33,7 @@ class Mixture(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class FisherVector(
-    DenseSift, system="fisher", title="Fisher", distance="l2", learned=("mean_", "projection_", "mixture_")
-):
+class FisherVector(DenseSift, system="fisher", distance="l2", learned=("mean_", "projection_", "mixture_")):
     """Gradients of the likelihood of an image's descriptors with respect to a Gaussian mixture, compared by L2.
 
     Parameters

@@ -22,7 +22,7 @@ from lookalike.features.describers import Describer, Positive
 
 
 @dataclass(kw_only=True, eq=False)
-class Hog(Describer, system="hog", title="HOG", distance="l2"):
+class Hog(Describer, system="hog", distance="l2"):
     """Overlapping blocks of gradient histograms of an image rescaled to a square.
 
     Parameters

@@ -8,15 +8,12 @@ labels. The golden feature's `select_l1` weights the features before it, and OAS
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh, inv
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lookalike.core.arrays import Array, Doubles, Floats, Ints, Longs, Matrix, Words
 from lookalike.core.kernels import mix, njit
@@ -148,72 +145,39 @@ def count_agreements(left: Words, right: Words, counts: Ints) -> None:
             counts[i, j] = count
 
 
-@dataclass(eq=False, repr=False)
-class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False)
+class L1HashKPCA:
     """Kernel PCA of the agreement of weighted minhashes, an embedding of L1 distances (Deep Ranking, section 6.4).
 
-    Parameters
-    ----------
-    n_components : int, default=1000
-        Numbers in a vector, as in the paper; fewer where there are fewer landmarks or directions.
-    n_hashes : int, default=1024
-        Samples of a row. An agreement j has a standard error of sqrt(j (1 - j) / n_hashes), 0.016 at most here.
-    n_landmarks : int, default=4000
-        Kernel PCA is made from so many rows, drawn without replacement where there are more (Nystroem): its time grows
-        with their cube and its memory with their square.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Of the hashes and the landmarks.
-
-    Attributes
-    ----------
-    landmarks_ : ndarray of shape (n_landmarks,), int64
-        Rows of X that kernel PCA was made from, ascending.
-    signatures_ : ndarray of shape (n_landmarks, n_hashes), uint32
-        Their samples.
-    eigenvalues_ : ndarray of shape (n_components_,), float64
-        Of the centred kernel of the landmarks, falling.
-    components_ : ndarray of shape (n_landmarks, n_components_), float64
-        Eigenvectors divided by the roots of their eigenvalues.
-    held_out_vectors_ : ndarray of shape (n_landmarks, n_components_), float32
-        What the landmarks' vectors would be if each had not been a landmark, see Notes.
-    n_components_ : int
-    n_features_in_ : int
-
-    Notes
-    -----
-    For the landmarks, products of vectors of all components are the centred kernel, exactly. Other rows are projected
-    onto the same directions. A row agrees with itself at every hash, with any other at the share that the two have in
-    common, so `transform` gives landmarks longer vectors in the last directions than rows that were not there. What is
-    learned on top of landmarks, such as OASIS, must not see that: `held_out_vectors_` has only the part of a landmark
-    that the other landmarks span. Of its agreement with itself, 1, the rest is 1 / (K^-1)_ii with K the agreements.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).random((30, 50))
-    >>> L1HashKPCA(8, n_hashes=64, random_state=0).fit(X).transform(X).shape
-    (30, 8)
+    It is made from landmarks, rows that are drawn without replacement where there are more (Nystroem): its time grows
+    with their cube and its memory with their square. For them, products of vectors of all components are the centred
+    kernel, exactly. Other rows are projected onto the same directions. A row agrees with itself at every hash, with any
+    other at the share that the two have in common, so `transform` gives landmarks longer vectors in the last directions
+    than rows that were not there. What is learned on top of landmarks, such as OASIS, must not see that:
+    `held_out_vectors_` has only the part of a landmark that the other landmarks span. Of its agreement with itself, 1,
+    the rest is 1 / (K^-1)_ii with K the agreements.
     """
 
     n_components: int = 1000
-    _: KW_ONLY
+    """Numbers in a vector, as in the paper; fewer where there are fewer landmarks or directions."""
     n_hashes: int = 1024
+    """Samples of a row. An agreement j has a standard error of sqrt(j (1 - j) / n_hashes), 0.016 at most here."""
     n_landmarks: int = 4000
     random_state: RandomState = None
 
-    def fit(self, X: ArrayLike | sp.sparray, y: object = None) -> Self:
-        """Make the directions from rows, without labels.
+    landmarks_: Longs = field(init=False)
+    """Rows that kernel PCA was made from, ascending."""
+    signatures_: Words = field(init=False)
+    """Their samples, (n_landmarks, n_hashes)."""
+    eigenvalues_: Doubles = field(init=False)
+    """Of the centred kernel of the landmarks, falling."""
+    components_: Doubles = field(init=False)
+    """Eigenvectors as columns, divided by the roots of their eigenvalues."""
+    held_out_vectors_: Floats = field(init=False)
+    """What the landmarks' vectors would be if each had not been a landmark."""
 
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Not negative, such as `l1_visual_features` gives.
-        y : None
-            Not used.
-        """
-        if not min(self.n_components, self.n_hashes, self.n_landmarks) >= 1:
-            raise ValueError("n_components, n_hashes and n_landmarks must be whole numbers of at least 1: correct them")
-        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    def fit(self, rows: Matrix) -> Self:
+        """Make the directions from rows, two at least and none negative, such as `l1_visual_features` gives."""
         self._seed = as_seed(self.random_state)
         self.landmarks_ = np.arange(rows.shape[0])
         if rows.shape[0] > self.n_landmarks:
@@ -232,16 +196,13 @@ class L1HashKPCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # an eigenvector's sign is free: its largest entry is made positive
         vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
         self.eigenvalues_, self.components_ = values, vectors / np.sqrt(values)
-        self.n_components_ = len(values)
         rest = 1 / np.diag(inv(kernel + RIDGE * np.eye(len(kernel))))
         self.held_out_vectors_ = (self._centred(kernel - np.diag(rest)) @ self.components_).astype(np.float32)
         return self
 
-    def transform(self, X: ArrayLike | sp.sparray) -> Floats:
-        """Map rows, which must not be negative, to vectors of `n_components_` numbers, float32."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        vectors = np.empty((rows.shape[0], self.n_components_), dtype=np.float32)
+    def transform(self, rows: Matrix) -> Floats:
+        """Map rows, which must not be negative, to vectors, float32 of shape (n, n_components)."""
+        vectors = np.empty((rows.shape[0], len(self.eigenvalues_)), dtype=np.float32)
         for start in range(0, rows.shape[0], TRANSFORM_ROWS):
             signatures = weighted_minhash(rows[start : start + TRANSFORM_ROWS], self.n_hashes, self._seed)
             kernel = agreement(signatures, self.signatures_)

@@ -21,7 +21,7 @@ from lookalike.features.keypoints import N_FEATURES
 
 
 @dataclass(kw_only=True, eq=False)
-class SiftLike(DenseSift, system="sift-like", title="SIFT-like", distance="l1", learned=("words_",)):
+class SiftLike(DenseSift, system="sift-like", distance="l1", learned=("words_",)):
     """Shares of dense SIFT words in the cells of a spatial pyramid, compared by L1.
 
     Half their L1 distance is 1 less the pyramid match of Lazebnik et al. (eq. 3): every level counts as much as there,

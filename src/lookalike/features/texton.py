@@ -53,9 +53,7 @@ def mr8_filters() -> Floats:
 
 
 @dataclass(kw_only=True, eq=False)
-class TextonPyramid(
-    Describer, system="spmk-texton-1024-max", title="SPMKtexton1024max", distance="l1", learned=("textons", "variance")
-):
+class TextonPyramid(Describer, system="spmk-texton-1024-max", distance="l1", learned=("textons", "variance")):
     """Largest soft assignment to each texton in every cell of 1 x 1, 2 x 2 and 4 x 4; sums to one.
 
     Grey values are made to have mean 0 and standard deviation 1 in each image. Of an edge's or bar's six orientations

@@ -45,7 +45,7 @@ def standard_haar(image: Doubles) -> Doubles:
 
 
 @dataclass(kw_only=True, eq=False)
-class Wavelet(Describer, system="wavelet", title="Wavelet", distance="l1"):
+class Wavelet(Describer, system="wavelet", distance="l1"):
     """Average colour and signs of the largest standard Haar coefficients, in YIQ, weighted by bin.
 
     The score of the paper between a query Q and an image T is, for each channel,

@@ -1,4 +1,4 @@
-"""The front page: the papers' primary claims with the run that decides each, and how far apart the methods are.
+"""The front page: a card for each paper with its primary claims, and how far apart the methods are.
 
 All numbers are the differences behind the verdicts of results/claims.csv: nothing is computed here.
 """
@@ -14,14 +14,17 @@ import numpy as np
 import pandas as pd
 
 from lookalike.exhibits import words
+from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Style, new_figure, paper_style
 from lookalike.report.claims import Claim
-from lookalike.report.pictures import data_address
-from lookalike.report.results import Results
+from lookalike.report.pictures import Picture, data_address, encode_thumbnail
+from lookalike.report.results import Results, ShownExhibit
 
 KINDS = {False: "real photographs", True: "synthetic"}
 LETTERS = 38
 """Letters of a line beside the chart."""
+CARD_SIDE, CARD_QUALITY = 480, 70
+"""Pixels of the longer side of a card's picture, and its quality as WebP, from 0 to 100."""
 
 
 def synthetic_words(results: Results) -> str:
@@ -38,6 +41,21 @@ def first_differences(claims: Iterable[Claim]) -> list[tuple[Claim, dict[str, An
             if row["unit"] == "points":
                 found.setdefault((claim["dataset"], *row["key"]), (claim, row))
     return list(found.values())
+
+
+def picture_of(results: Results, paper: str) -> tuple[ShownExhibit, Picture] | None:
+    """Return the first exhibit of a paper that has a picture, of real data if there are any, and the picture.
+
+    A paper without any has that of a further exhibit of its study.
+    """
+    own = results.exhibits(paper)
+    studies = {exhibit.study for exhibit in own}
+    further = [exhibit for exhibit in results.exhibits() if exhibit.paper not in PAPERS and exhibit.study in studies]
+    for exhibit in sorted([*own, *further], key=lambda exhibit: (exhibit.synthetic, exhibit.paper != paper)):
+        path = exhibit.picture() if exhibit.was_drawn else None
+        if path is not None and (picture := encode_thumbnail(path, CARD_SIDE, CARD_QUALITY)):
+            return exhibit, picture
+    return None
 
 
 def place_of(claim: Claim, row: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.model import Sheet
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.results import COLUMN_TYPES, read_results, with_parts
-from lookalike.exhibits.sheets import html
+from lookalike.exhibits.tables import html
 from lookalike.report import SNAKEMAKE
 from lookalike.report.claims import claims_of
 from lookalike.report.results import Results

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE
+from lookalike.report.pictures import Picture, encode_thumbnail
 from lookalike.report.results import Results, ShownExhibit
 from lookalike.studies.rooms import all_exhibits
 
@@ -14,6 +15,8 @@ BEYOND = "beyond.html"
 FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown"}
 FILES |= {suffix: suffix[1:].upper() for suffix in (".svg", ".png", ".pdf", ".json")}
 """Endings of an exhibit's files to what a page calls them."""
+THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 240, 60
+"""Pixels of the longer side of a small picture of an exhibit, and its quality as WebP, from 0 to 100."""
 
 
 def page_of(paper: str) -> str:
@@ -43,11 +46,25 @@ def command_of(exhibit: ShownExhibit) -> str:
 
 
 def sections(results: Results, paper: str) -> dict[str, list[ShownExhibit]]:
-    """Return exhibits of a paper by the ids of their sections, in its order; those of several data sets in theirs."""
+    """Return exhibits of a paper by the ids of their sections, in its order; those of data made by code come last."""
     found: dict[str, list[ShownExhibit]] = {}
     for exhibit in results.exhibits(paper):
         found.setdefault(section_id(paper, exhibit.name), []).append(exhibit)
-    return found
+    return dict(sorted(found.items(), key=lambda item: is_made_by_code(item[1])))
+
+
+def is_made_by_code(exhibits: list[ShownExhibit]) -> bool:
+    """Tell whether of an exhibit's data sets only those were drawn that code makes."""
+    drawn = [exhibit for exhibit in exhibits if exhibit.was_drawn]
+    return bool(drawn) and all(exhibit.synthetic for exhibit in drawn)
+
+
+def thumbnail_of(exhibits: list[ShownExhibit]) -> tuple[Picture | None, str]:
+    """Return a small picture of an exhibit, of the first data set that has one, and on what data it was made."""
+    drawn = [exhibit for exhibit in exhibits if exhibit.was_drawn]
+    paths = [path for exhibit in drawn if (path := exhibit.picture())]
+    state = "not run" if not drawn else "made by code" if is_made_by_code(exhibits) else "real data"
+    return encode_thumbnail(paths[0], THUMBNAIL_SIDE, THUMBNAIL_QUALITY) if paths else None, state
 
 
 def absent(results: Results, paper: str) -> list[str]:

@@ -17,8 +17,8 @@ from lookalike.core.files import PathLike, read_json
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import read_claims
 from lookalike.exhibits.registry import PAPERS, ROOMS
-from lookalike.exhibits.sheets import html
 from lookalike.exhibits.statuses import State
+from lookalike.exhibits.tables import html
 from lookalike.exhibits.writing import Sidecar
 from lookalike.report.pictures import data_address
 

@@ -14,8 +14,8 @@ import yaml
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from lookalike.exhibits.model import Sheet
-from lookalike.exhibits.sheets import html
 from lookalike.exhibits.style import TITLES
+from lookalike.exhibits.tables import html
 from lookalike.report.pages import view_id
 from lookalike.report.results import ShownExhibit
 

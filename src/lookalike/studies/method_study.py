@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pandas as pd
 from pydantic import Field
 
 from lookalike.core.settings.methods import Batch, Fit, Method, Overrides
 from lookalike.core.settings.model import Absent, left_out, only, plain
+from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.study import Study
 
 
@@ -44,6 +46,12 @@ class MethodStudy(Study, ABC):
     def limits_of(self, setting: str, method: str) -> Iterable[str]:
         """Return why a method has no number on a setting, and the limits of ours that ended many of its fits there."""
         return ()
+
+    def mean_cell(self, values: pd.Series, is_lost: bool = False) -> str:
+        """Write the mean of some numbers, ``24.1 ± 1.6``, or what stands for a missing one and one of a lost fit."""
+        if values.empty or is_lost:
+            return STAR if is_lost else MISSING
+        return plus_minus(values.mean(), values.std(ddof=1), ".1f")
 
     def changed(self, method: str, *further: Mapping[str, Method]) -> Method:
         """Return a method with the study's changes to it, and then further ones, by method."""

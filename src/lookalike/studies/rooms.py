@@ -46,7 +46,7 @@ def drawing_code(room: str) -> list[str]:
     names = ("exhibits.yaml", "exhibits.py", "pictures.py", "study.py", "contrasts.py")
     facts = [f"exhibits/{name}" for name in ("papers.yaml", "methods.yaml", "paper.mplstyle")]
     return [
-        "exhibits/curves.py",
+        "exhibits/drawing.py",
         "exhibits/tables.py",
         *facts,
         *(f"studies/{room}/{name}" for name in names if (folder / name).is_file()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any
@@ -121,3 +122,13 @@ def check_one_study_each(settings: Settings) -> None:
         for dataset in settings.studies(first):
             if dataset in settings.studies(second):
                 raise LookalikeError(f"config: {first} and {second} both list {dataset!r}: name it in one of them")
+
+
+def settings_schema() -> str:
+    """Return the JSON schema of config.yaml and of config/demo.yaml, with which an editor completes and checks them."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Settings.model_json_schema()}
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(settings_schema(), end="")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lookalike.exhibits.sheets import html, latex, markdown, sheets_of_cells, sheets_of_records
+from lookalike.exhibits.tables import html, latex, markdown, sheets_of_cells, sheets_of_records
 
 TITLES = {"metric": {"map": "mAP_%"}, "method": {"oasis": "OASIS"}, "subset": {"a": "Ten", "b": "Twenty"}}
 CELLS = pd.DataFrame({"subset": ["a", "a", "b", "b"], "metric": "map", "method": ["oasis", "lmnn"] * 2})

@@ -12,7 +12,7 @@ from made_report import JMLR
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.sheets import Sheet
+from lookalike.exhibits.tables import Sheet
 from lookalike.report.pictures import LONGEST_SIDE, MOST_BYTES, encode
 from lookalike.report.results import Results
 from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of, telling

@@ -118,38 +118,52 @@ def test_the_front_page_draws_the_differences_behind_primary_claims(pages):
     gaps = page.partition('id="gaps"')[2].partition("</section>")[0]
     assert gaps.count('src="data:image/svg+xml;base64,') == 1
     assert "Made by code, to show that the methods run: websim_demo title and demo_triplets title." in page
-    assert "websim_demo" not in page.partition('id="states"')[0].partition('id="primary"')[2].partition("</section>")[0]
+    cards = page.partition('class="papers"')[2].partition('<p class="note">Numbers')[0]
+    assert "websim_demo" not in re.sub(r'alt="[^"]*"', "", cards), "what code makes stands in its one sentence"
+    assert cards.count("<img ") == 3, "of the papers with a picture"
 
 
 def test_the_front_page_names_the_primary_claims_each_with_the_run_that_decides_it(pages):
     page = pages["index.html"]
-    first = page.partition('id="primary"')[2].partition("</section>")[0]
-    rows = re.findall(r'<tr role="row"><th scope="row".*?</tr>', first)
-    assert len(rows) == 2
-    best, deep = rows
+    first = page.partition('id="primary"')[2].partition('id="gaps"')[0]
+    best, deep = re.findall(r"<li>.*claims\.html#.*</li>", first)
     for part in (
         'href="claims.html#claim-demo-best">OASIS is best.</a>',
         "holds</span>",
-        ">demo title<",
-        "+5.5 points",
+        "OASIS − MCML, mAP",
+        "+5.5 [+4.5, +6.5]; paper +6",
     ):
         assert part in best
-    assert "Not run: snakemake triplets" in deep
+    assert "not run</span>" in deep
+    assert first.count("Run on demo title.") == 1
     assert "<b>1</b> holds" in first
     assert "MCML is near" not in first, "a further claim is not counted here"
-    assert "2 more verdicts, each by its own intervals" in first
+    assert "2 more verdicts, each by its own intervals" in page
+    visible = re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL))
+    assert len(" ".join(visible.split())) < 6000
 
 
-def test_the_front_page_counts_states_and_says_what_was_not_run(pages, results):
-    page = pages["index.html"]
+def test_the_front_page_says_what_was_not_run_and_another_counts_states(pages, results):
+    front_page, page = pages["index.html"], pages["made.html"]
     assert "<p>6 drawn, 5 not run, 1 failed.</p>" in page
     for exhibit in results.exhibits():
         if exhibit.paper in PAPERS:
             assert re.search(rf'href="[\w.]*#[\w-]*{exhibit.name}-{exhibit.dataset}"', page), exhibit.id
     row = page.partition("Table 4: Precision of the compared methods</a>")[2].partition("</tr>")[0]
     assert re.findall(r"</span>([a-z ]+)</span>", row)[:1] == ["not run"]
-    assert "Not run: put archive.tar at data/caltech256." in page
-    assert re.search(r'class="note warn failed">What fails, demo title: Failed: KeyError', page)
+    assert "Not run: put archive.tar at data/caltech256." in front_page
+    assert re.search(r'class="note warn failed">What fails, demo title: Failed: KeyError', front_page)
+
+
+def test_a_strip_shows_all_exhibits_of_a_paper_first_and_those_of_synthetic_data_come_last(pages):
+    page = pages["jmlr2010.html"]
+    strip = page.partition('<ul class="strip"')[2].partition("</ul>")[0]
+    links = re.findall(r'href="#([^"]+)">(<img [^>]*>)?<b>[^<]*</b> <span>([^<]*)<', strip)
+    assert [(id, bool(picture), state) for id, picture, state in links] == [
+        ("table4", False, "real data"), ("fig6", True, "real data"), ("fig4", True, "made by code"),
+    ]  # fmt: skip
+    assert page.count("of data that code makes") == 1
+    assert page.index("of data that code makes") < page.index('<section class="section" id="fig4"')
 
 
 ARTICLES = {

@@ -74,8 +74,8 @@ def study(metrics=(), exhibit="", claims=(), *, fits=NO_FITS, tables=None, files
         "methods": {method: {"learner": "OASIS", **spec} for method, spec in (METHODS | specs).items()},
         "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **representation}},
     }
-    settings = {"study": SECTION | section, "shared": shared, "published": PUBLISHED}
-    toys = study_of("category", "toys", settings)
+    toys = study_of("category", "toys", {"study": SECTION | section, "shared": shared})
+    vars(toys)["published"] = PUBLISHED
     manifest, selections = given.get("manifest", NO_IMAGES), given.pop("selections", NO_SELECTIONS)
     about = Gathered(**toys.params("gather"))
     results = results_of(results_frame(list(metrics)), fits, manifest, about)

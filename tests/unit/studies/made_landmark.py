@@ -67,7 +67,7 @@ def rows_of_runs(own, metrics, records):
     recorded = {tuple(record[key] for key in keys): record for record in records}
     for run in {**numbers, **recorded}:
         fit = {"not_converged": "", "converged": None} | dict(zip(keys, run, strict=True)) | recorded.get(run, {})
-        yield from rows_of_run(numbers.get(run, {}), fit | {"n_words": own.codebook_sizes[run[0]]})
+        yield from rows_of_run(numbers.get(run, {}), fit | {"n_words": WORDS[run[0]]})
 
 
 def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):

@@ -12,8 +12,7 @@ from snakemake.utils import update_config
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.model import plain
 from lookalike.studies.recipes import recipe_of
-from lookalike.studies.schema import settings_schema
-from lookalike.studies.settings import Settings, checked
+from lookalike.studies.settings import Settings, checked, settings_schema
 
 DEMO = {"demo", "caltech20", "caltech20-embeddings", "landmarks11", "demo_landmarks", "websim_demo", "demo_triplets"}
 

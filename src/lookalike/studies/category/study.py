@@ -21,10 +21,8 @@ from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, check_ex
 from lookalike.core.settings.schema import Descriptor, Ratings, Representation
 from lookalike.data.subsets import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME
-from lookalike.exhibits.limits import Limits
+from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME, Limits
 from lookalike.exhibits.model import Drawn, Figure
-from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.study import Files
@@ -107,8 +105,7 @@ class CategoryStudy(MethodStudy):
     jobs: ClassVar = {
         "paint_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
         " n_shards=data_set.shards seed=painting_seed",
-        "scan_images": "data=located painted=painted_root clutter=data_set.clutter classes=scanned_classes"
-        " pool=data_set.pool descriptors seed",
+        "scan_images": "data=located painted=painted_root clutter=data_set.clutter pool=data_set.pool descriptors seed",
         "describe_blocks": "n_shards=data_set.shards",
         "count_visterms": "representation=representation_of seed",
         "draw_splits": "classes=classes_of splits seed",
@@ -152,8 +149,6 @@ class CategoryStudy(MethodStudy):
     halves: Absent[Halves] = ABSENT
     exhibits: Absent[dict[str, Annotated[list[str], Field(min_length=1)]]] = ABSENT
     """Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."""
-
-    _published: Mapping[str, Sequence[str]] | None = None
 
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
@@ -213,22 +208,13 @@ class CategoryStudy(MethodStudy):
     # What jobs read ---------------------------------------------------------------------------------------------------
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
-        """Return what a job of a rule reads of the settings; exhibits read the papers' lists of classes, too."""
+        """Return what a job of a rule reads of the settings; exhibits change with the papers' lists of classes, too."""
         read = super().reads(job, fitted, **names)
         return {**read, "published": self.published} if job == "exhibits" else read
 
-    @classmethod
-    def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
-        """Return the study from the parameters that a job for contrasts or exhibits is given."""
-        study = super().given(dataset, settings)
-        study._published = settings["published"]
-        return study
-
-    @property
+    @cached_property
     def published(self) -> Mapping[str, Sequence[str]]:
         """The classes that the papers print under the id of a subset, by subset."""
-        if self._published is not None:
-            return self._published
         found = _published(RESOURCES / "class-subsets.csv")
         return {subset: found.get(subset, []) for subset in self.subsets}
 
@@ -241,11 +227,6 @@ class CategoryStudy(MethodStudy):
     def painted_root(self) -> dict[str, str]:
         """Folder of the images that code makes; none where it does not."""
         return {"root": self.painted_folder} if self.data_set.kind == "synthetic" else {}
-
-    @property
-    def scanned_classes(self) -> list[str]:
-        """Classes of which a scan keeps images; of all without any."""
-        return getattr(self.data_set, "classes", None) or []
 
     @property
     def descriptors(self) -> dict[str, Descriptor]:
@@ -443,8 +424,11 @@ class CategoryStudy(MethodStudy):
 
     def asked(self) -> list[tuple[str, Exhibit]]:
         """Return each exhibit that asks for something of its own, with each subset that it shows."""
-        by_id = self.exhibits or {}
-        return [(subset, exhibit) for exhibit in self.own_exhibits() for subset in by_id.get(exhibit.id, self.subsets)]
+        return [(subset, exhibit) for exhibit in self.own_exhibits() for subset in self.subsets_of(exhibit)]
+
+    def subsets_of(self, exhibit: Exhibit) -> Collection[str]:
+        """Return the subsets that an exhibit shows, by id."""
+        return (self.exhibits or {}).get(exhibit.id, self.subsets)
 
     def traces(self) -> list[tuple[str, str]]:
         """Return subset and method of every trace along training that an exhibit shows."""
@@ -496,7 +480,7 @@ class CategoryStudy(MethodStudy):
         if not set(self._chosen or ()) <= exhibits_of(self.room).keys():
             return self  # those of raters, who judge one of its runs
         asked = {SIDE_OF.get(metric) for exhibit in exhibits for metric in exhibit.metrics}
-        subsets = {subset for exhibit in exhibits for subset in (self.exhibits or {}).get(exhibit.id, self.subsets)}
+        subsets = {subset for exhibit in exhibits for subset in self.subsets_of(exhibit)}
         named = {*roles, *(self.few_images.methods if FEW in roles and self.few_images is not None else ())}
         methods = {role: [id for id in getattr(self, role) if {role, id} & named] for role in ROLES}
         return self.with_settings(
@@ -621,8 +605,8 @@ class CategoryStudy(MethodStudy):
     @cached_property
     def classes_of_half(self) -> dict[int, list[str]]:
         """The classes of each half, by its number."""
-        labels, halves = class_labels(self.table("manifest")), {} if self.halves is None else self.halves.numbers()
-        return {number: half_of(labels, number, self.seed) for number in halves.values()}
+        labels = class_labels(self.table("manifest"))
+        return {number: half_of(labels, number, self.seed) for number in self.half_numbers.values()}
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str, str], pd.DataFrame]:
@@ -681,68 +665,58 @@ class CategoryStudy(MethodStudy):
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Mean average precision of every method and subset, and which classes were left out."""
         subsets = [subset for subset in self.all_subsets if subset.printed] or self.all_subsets
-        rows = {method: [self._map_cell(subset.id, method) for subset in subsets] for method in self.methods}
+        rows = {
+            method: [
+                self.mean_cell(100 * self.values(subset.id, method), self.limits.has_lost(subset.id, method))
+                for subset in subsets
+            ]
+            for method in self.methods
+        }
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
-        n_folds = self.splits.folds
-        spread = f"± is the standard deviation over {n_folds} folds." if n_folds > 1 else "There is one fold."
+        n_repeats, repeats = self.splits.folds, "folds"
         if self.halves is not None:
-            spread = f"± is the standard deviation over {self.halves.count} sets of classes."
+            n_repeats, repeats = self.halves.count, "sets of classes"
+        spread = f"± is the standard deviation over {n_repeats} {repeats}." if n_repeats > 1 else "There is one fold."
         return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
 
-    def _map_cell(self, setting: str, method: str) -> str:
-        """``24.1 ± 1.6``, in percent over the folds, or what stands for a missing number."""
-        values = 100 * self.values(setting, method)
-        if values.empty:
-            return STAR if self.limits.has_lost(setting, method) else MISSING
-        return plus_minus(values.mean(), values.std(ddof=1), ".1f")
-
-    def _left_out(self) -> list[str]:
-        """A line for each subset of which classes were left out: ``classes left out of var10: ...``."""
-        lines = []
+    def _left_out(self) -> Iterator[str]:
+        """Yield a line for each subset of which classes were left out: ``classes left out of var10: ...``."""
         for path in self.paths("dropped"):
-            dropped = read_table(path)
             # a reason may start with the number that stands beside the label anyway
             reasons = [
                 f"{row.label} ({row.usable} usable: {row.reason.removeprefix(f'{row.usable} usable images, ')})"
-                for row in dropped.itertuples()
+                for row in read_table(path).itertuples()
             ]
             if reasons:
-                subset = path.name.removesuffix("-dropped.csv")
-                lines.append(f"classes left out of {subset}: {', '.join(reasons)}")
-        return lines
+                yield f"classes left out of {path.name.removesuffix('-dropped.csv')}: {', '.join(reasons)}"
 
     def notes(self, drawn: Drawn | None) -> list[str]:
         """Limits that ended a fit, ends of grids, and why numbers may not be held against print."""
         if self.not_run or drawn is None:
             return []
-        drawn_methods = set(drawn.frame.get("method", ()))
-        methods = [method for method in self.named_methods() if method in drawn_methods]
+        there = set(drawn.frame.get("method", ()))
+        titles = {method: self.title_of(method) for method in self.named_methods() if method in there}
         # curves along training are of parameters that no selection chose
         chosen = TRACED not in (self.exhibit.metrics if self.exhibit is not None else ())
-        noted: dict[str, list[str]] = {}
-        for method, note, where in self._of_settings(methods) if chosen else ():
-            noted.setdefault(note.rstrip("."), []).append(f"{self.title_of(method)}{where}")
-        sentences = [f"{' and '.join(titles)}: {note}." for note, titles in noted.items()]
-        sentences += self._equal_settings(drawn)
-        sentences += self.limits.notes(
-            {method: self.title_of(method) for method in methods}, {subset.id: subset.title for subset in self.parts}
-        )
-        parts = {"Stopped by a rule of ours": [*self._stopped_early(methods)]}
+        noted = grouped(pair for method in titles if chosen for pair in self._notes_of(method))
+        sentences = [f"{' and '.join(methods)}: {note}." for note, methods in noted.items()]
+        if set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
+            counts = {self.n_settings(self.equal_runs.get(method, method)) for method in self.methods} - {1}
+            many = " or ".join(map(str, sorted(counts)))
+            sentences.append(
+                f"With equal settings each learned method chooses one of {many} settings, values of its parameter and "
+                "stops, on the same validation images."
+            )
+        sentences += self.limits.notes(titles, {subset.id: subset.title for subset in self.parts})
+        parts = {"Stopped by a rule of ours": [*self._stopped_early(titles)]}
         if any(drawn.frame.get("is_printed", ())) or getattr(drawn, "cells", None) is not None:
             sentences += self._not_in_both()
-            parts["Not comparable with the printed numbers"] = self._not_comparable()
+            reasons = grouped((part.why_not_comparable, part.title) for part in self.parts if part.why_not_comparable)
+            parts["Not comparable with the printed numbers"] = [
+                why if len(subsets) == len(self.parts) else f"{why} ({', '.join(subsets)})"
+                for why, subsets in reasons.items()
+            ]
         return sentences + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
-
-    def _equal_settings(self, drawn: Drawn) -> list[str]:
-        """Say how methods with equal settings choose."""
-        if not set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
-            return []
-        counts = {self.n_settings(self.equal_runs.get(method, method)) for method in self.methods} - {1}
-        many = " or ".join(map(str, sorted(counts)))
-        return [
-            f"With equal settings each learned method chooses one of {many} settings, values of its parameter and "
-            "stops, on the same validation images."
-        ]
 
     def _not_in_both(self) -> list[str]:
         """Say which printed sets of classes were not run, and which of ours the paper does not show."""
@@ -755,31 +729,22 @@ class CategoryStudy(MethodStudy):
         said = {"The paper also shows": lacking, "The paper does not show": others}
         return [f"{head} {', '.join(names)}." for head, names in said.items() if names]
 
-    def _of_settings(self, methods: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-        """Methods with their notes, and on which subsets where not on all that run them."""
-        for method in methods:
-            ran = [subset for subset in self.parts if method in subset.methods]
-            notes = {subset.title: self.spec(method, subset.id).note or "" for subset in ran}
-            for note in dict.fromkeys(filter(None, notes.values())):
-                where = [title for title, other in notes.items() if other == note]
-                yield method, note, "" if len(where) == len(notes) else f" on {' and '.join(where)}"
+    def _notes_of(self, method: str) -> Iterator[tuple[str, str]]:
+        """Yield each note of a method with its title, and on which subsets where not on all that run it."""
+        ran = [subset for subset in self.parts if method in subset.methods]
+        notes = grouped((self.spec(method, subset.id).note or "", subset.title) for subset in ran)
+        for note, where in notes.items():
+            if note:
+                on = "" if len(where) == len(ran) else f" on {' and '.join(where)}"
+                yield note.rstrip("."), f"{self.title_of(method)}{on}"
 
-    def _stopped_early(self, methods: Sequence[str]) -> Iterator[str]:
+    def _stopped_early(self, methods: Iterable[str]) -> Iterator[str]:
         """Say at which share of its starting objective MCML stopped, by a rule of ours, on each subset."""
         for method, subset in product(methods, self.parts):
             shares = self.values(subset.id, method, SHARE)
             if len(shares) and self.spec(method).learner == "MCML" and method not in self.minima:
                 at = f"{100 * shares.mean():.0f}% of its starting objective"
                 yield f"{self.title_of(method)} at {at} ({subset.title})"
-
-    def _not_comparable(self) -> list[str]:
-        """The distinct reasons of the subsets, each with their titles unless it holds for all."""
-        reasons: dict[str, list[str]] = {}
-        for subset in self.parts:
-            if subset.why_not_comparable:
-                reasons.setdefault(subset.why_not_comparable, []).append(subset.title)
-        everywhere = len(self.parts)
-        return [why if len(titles) == everywhere else f"{why} ({', '.join(titles)})" for why, titles in reasons.items()]
 
     def scope_of(self, claim: Claim) -> Scope:
         """Return the subsets that the claim's paper prints under the claim's settings, from small to large."""
@@ -888,6 +853,14 @@ def makers(batch: Batch) -> dict[str, str]:
     """Return, of a batch's files, the one by which a job knows what to run, to the module that runs it."""
     names = {file.rpartition("/")[2] for file in batch.files}
     return {files[0]: module for module, files in MAKERS.items() if files[0] in names}
+
+
+def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return each first of some pairs with all of its seconds."""
+    found: dict[str, list[str]] = {}
+    for first, second in pairs:
+        found.setdefault(first, []).append(second)
+    return found
 
 
 STUDY = CategoryStudy

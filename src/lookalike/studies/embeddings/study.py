@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import pandas as pd
 from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import EMBEDDING_KINDS
 from lookalike.core.settings.model import Distinct, Section, refer
 from lookalike.exhibits.model import Drawn
-from lookalike.exhibits.printed import plus_minus
 from lookalike.studies.method_study import MethodStudy, fit_of
 
 BASELINES = {"cosine": "Cosine", "euclidean": "Euclidean", "lda": "LDA", "logistic": "Logistic regression"}
@@ -68,21 +66,15 @@ class EmbeddingsStudy(MethodStudy):
         """Return the values of a column of results with their titles; what learns comes last."""
         return HALVES if column == "setting" else {m: self.title_of(m) for m in (*BASELINES, *self.methods)}
 
-    def _of_halves(self) -> tuple[pd.Series, pd.Series]:
-        """Return mean and standard deviation of mAP over halvings, by method and half."""
-        values = self.results.groupby(["method", "setting"])["value"]
-        return values.mean(), values.std(ddof=1)
-
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, and what ± is."""
         return f"{self.data}; mean ± standard deviation over {self.halvings} halvings of the classes."
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return mAP of every method on both halves of the classes."""
-        means, stds = (100 * part for part in self._of_halves())
+        values = {key: 100 * own for key, own in self.results.groupby(["method", "setting"])["value"]}
         cells = {
-            method: [plus_minus(float(means[method, half]), float(stds[method, half]), ".1f") for half in HALVES]
-            for method in self.titles_of("method")
+            method: [self.mean_cell(values[method, half]) for half in HALVES] for method in self.titles_of("method")
         }
         spread = f"± is the standard deviation over {self.halvings} halvings of the classes."
         return "mAP (%) on embeddings of today", list(HALVES.values()), cells, [spread]

@@ -53,24 +53,9 @@ class OwnNetwork(NamedTuple):
 
 
 class OwnTriplets:
-    """A folder of rated triplets, read, and how its images are described.
+    """A folder of rated triplets of the form of the public release, read, and how its images are described.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the form of the public release.
-    codebook_folder : Path, optional
-        Images to learn codebooks from; by default those that the folder has for it.
-    seed : int
-    n_threads : int
-        Images described at a time.
-    progress : callable
-        Called as ``progress(what, done, total)``.
-
-    Attributes
-    ----------
-    rated : RatedTriplets
-        What the folder holds.
+    Codebooks are learned from a folder of images, or by default from those that the triplets' folder has for it.
     """
 
     def __init__(

@@ -60,14 +60,15 @@ def l1hashkpca_system(
         learned_from = np.sort(random.choice(learned_from, settings.n_landmarks, replace=False))
     model = l1_hash.L1HashKPCA(**dict(settings), random_state=integer_seed(seed, "finegrained", "l1hashkpca"))
     model.fit(joined(learned_from))
-    print(f"l1hashkpca: {model.n_components_} directions of {len(model.landmarks_)} images")
-    vectors = np.full((len(usable), model.n_components_), np.nan, dtype=np.float32)
+    n_components = len(model.eigenvalues_)
+    print(f"l1hashkpca: {n_components} directions of {len(model.landmarks_)} images")
+    vectors = np.full((len(usable), n_components), np.nan, dtype=np.float32)
     others = np.setdiff1d(np.flatnonzero(usable), learned_from)
     for block in blocks_of(len(others)):
         vectors[others[block]] = model.transform(joined(others[block]))
     # as if they were not among the directions: OASIS learns from these, and is judged by those of other images
     vectors[learned_from] = model.held_out_vectors_
-    fit = {"system": EMBEDDED, "dimensions": model.n_components_, "distance": "l2"}
+    fit = {"system": EMBEDDED, "dimensions": n_components, "distance": "l2"}
     return SystemResult(vectors, pair_distances(vectors, pairs, "l2"), fit)
 
 

@@ -134,12 +134,6 @@ class LandmarkTask:
     """Of the streams of this draw."""
 
 
-def draws_of(learning_images: pd.DataFrame, landmarks: Sequence[str]) -> list[tuple[str, int]]:
-    """Return every landmark with each of its draws, in the order of the landmarks."""
-    drawn = learning_images.groupby("landmark")["draw"].unique()
-    return [(landmark, int(draw)) for landmark in landmarks for draw in sorted(drawn[landmark])]
-
-
 def run_landmark(
     data: LandmarkData,
     learning_images: pd.DataFrame,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import pairwise, product
 from pathlib import Path
 from string import capwords
@@ -34,9 +34,8 @@ from lookalike.core.settings.schema import CodebookTraining, SiftSettings
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
 from lookalike.data.locate import listing_fingerprint
 from lookalike.data.visterm_folder import labels_in
-from lookalike.exhibits.limits import Limits
+from lookalike.exhibits.contrasts import Limits
 from lookalike.exhibits.model import Drawn, Gallery, Table
-from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import select, with_parts
 from lookalike.exhibits.study import Files
@@ -208,8 +207,7 @@ class LandmarkStudy(MethodStudy):
         """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
         study = self.with_settings()
         asked = {value for exhibit in exhibits for value in exhibit.parts.values()}
-        names = map(codebook_name, self.codebook_sizes.values())
-        study._places = {place for place, name in enumerate(names) if name in asked} or {0}
+        study._places = {place for place, name in enumerate(self.codebook_ids) if name in asked} or {0}
         return study
 
     def section(self) -> dict[str, object]:
@@ -232,11 +230,6 @@ class LandmarkStudy(MethodStudy):
     def codebook_of(self, fitted: Sequence[str], representation: str, **names: str) -> CodebookTraining:
         """Return what decides a codebook; its title does not."""
         return only(CodebookTraining, self._shared.codebooks[representation])
-
-    @property
-    def codebook_sizes(self) -> dict[str, int]:
-        """Id of each codebook to how many words it has."""
-        return {id: self._shared.codebooks[id].words for id in self.codebooks}
 
     def specs(self, fitted: Sequence[str], representation: str, **names: str) -> dict[str, Fit]:
         """Return what decides the fits of some methods with a codebook; by default of those whose lead is measured."""
@@ -373,7 +366,7 @@ class LandmarkStudy(MethodStudy):
     @cached_property
     def codebook_ids(self) -> dict[str, str]:
         """Name of a codebook in settings, such as ``10k``, to its id, from small to large."""
-        return {codebook_name(words): id for id, words in self.codebook_sizes.items()}
+        return {codebook_name(self._shared.codebooks[id].words): id for id in self.codebooks}
 
     def words_of(self, codebook: str) -> str:
         """Name the words of a codebook as captions do: ``10,000 words``."""
@@ -464,19 +457,17 @@ class LandmarkStudy(MethodStudy):
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return the mean average precision of every method and codebook, over landmarks."""
-        form, rows = partial(plus_minus, form=".1f"), {}
-        for method in self.methods:
-            cells = []
-            for codebook in self.codebook_ids:
-                own = select(self.results, codebook=codebook, landmark=MEAN, method=method, metric=MAP)["value"]
-                lost = self.limits.has_lost(f"codebook={codebook}", method)
-                cells.append(STAR if lost else MISSING if own.empty else form(own.mean(), own.std()))
-            rows[method] = cells
+        rows = {method: [self._map_cell(codebook, method) for codebook in self.codebook_ids] for method in self.methods}
         columns, n_draws = [f"mAP (%), {self.words_of(name)}" for name in self.codebook_ids], self.learning.draws
         spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
         origin = ", whose images are made by code" if self.synthetic else ""
         notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014)", columns, rows, notes
+
+    def _map_cell(self, codebook: str, method: str) -> str:
+        """Write the mean average precision of a method with a codebook."""
+        own = select(self.results, codebook=codebook, landmark=MEAN, method=method, metric=MAP)["value"]
+        return self.mean_cell(own, self.limits.has_lost(f"codebook={codebook}", method))
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many landmarks and draws, and what ± is."""

@@ -40,53 +40,28 @@ SAMPLED_PAIRS = 1_000_000
 
 
 class QueryTripletSampler:
-    """Draw triplets (query image, positive, negative) from a query log.
+    """Draws triplets (query image, positive, negative) from a query log.
 
     The query image p is uniform over the images that have a relevant other image; the positive p+ is another image
     with probability proportional to its relevance [Pr(p, p+)] above `theta`: q ~ Pr(q | p), then p+ ~ Pr(. | q), again
     when that gives p itself or a pair at or below `theta` (JMLR sections 2.3 and 5.2.1, equation 10; 2009 draft,
-    equations 18 and 19). The negative is uniform over all images, so now and then it is relevant, or p or p+ itself;
-    JMLR section 2.3 allows this as almost all images are irrelevant to p.
+    equations 18 and 19). With the `relevance` "co_clicks" it is proportional to C'C of the raw relevance, cut to the
+    `share` of its largest values between different images (NIPS 2009, section 4.1), and to those that equal them. The
+    negative is uniform over all images, so now and then it is relevant, or p or p+ itself; JMLR section 2.3 allows this
+    as almost all images are irrelevant to p.
 
-    Parameters
-    ----------
-    log : QueryLog
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        An integer fixes the stream; a generator gives one number that seeds it.
-    theta : float, default=0.0
-        The cut on Pr(p1, p2): only pairs above it are relevant.
-    relevance : {"joint", "co_clicks"}, default="joint"
-        "co_clicks" takes C'C of the raw relevance instead of Pr(p1, p2), cut to its largest values; the positive is
-        proportional to it (NIPS 2009, section 4.1).
-    share : float, optional
-        For "co_clicks": the share of the non-zero values between two different images that is kept, e.g. 0.01. Values
-        equal to the smallest one kept are kept too.
-    triplets_per_query : int, default=1
-        How many triplets in a row, from the first on, share their p; each has a p+ and a p- of its own. Every triplet
-        alone is distributed as before, and training is faster (`lookalike.learners.kernels`).
-
-    Attributes
-    ----------
-    queries_ : numpy.ndarray of int32
-        The images that come as p, ascending.
-    n_without_positive_ : int
-        How many images have no relevant other image.
-    threshold_ : float
-        `theta`; with "co_clicks" the smallest value kept.
-    threshold_is_exact_ : bool
-        False where the threshold of co-clicks comes from a sample of the pairs, which depends on the log alone.
-
-    Raises
-    ------
-    ValueError
-        When no image is left as a query image, or `theta`, `relevance` and `share` do not go together.
-
-    Examples
-    --------
-    >>> log = QueryLog.from_pairs([0, 0, 1, 1, 1], [0, 1, 1, 2, 3])
-    >>> QueryTripletSampler(log, random_state=0).draw(2).shape
-    (2, 3)
+    So many as `triplets_per_query` in a row share their p, each with a p+ and a p- of its own: every triplet alone is
+    distributed as before, and training is faster (`lookalike.learners.kernels`). What cannot be drawn is a ValueError.
     """
+
+    queries_: Ints
+    """The images that come as p, ascending."""
+    n_without_positive_: int
+    """How many images have no relevant other image."""
+    threshold_: float
+    """`theta`; with co-clicks the smallest value kept."""
+    threshold_is_exact_: bool
+    """False where that comes from a sample of the pairs, which depends on the log alone."""
 
     def __init__(
         self,

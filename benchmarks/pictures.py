@@ -1,0 +1,25 @@
+"""Images that the benchmarks of descriptions are measured on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+
+def textured_image(width: int, height: int, seed: int) -> np.ndarray:
+    """Return a synthetic photograph: coloured noise at several scales, so that codes and colours vary."""
+    rng = np.random.default_rng(seed)
+    image = np.zeros((height, width, 3))
+    for scale in (1, 2, 4, 8, 16, 32, 64):
+        noise = rng.integers(0, 256, (height // scale + 1, width // scale + 1, 3), dtype=np.uint8)
+        image += np.asarray(Image.fromarray(noise).resize((width, height), Image.Resampling.BICUBIC)) * scale**0.7
+    image -= image.min()
+    return (image * (255 / image.max())).astype(np.uint8)
+
+
+def image_files(folder: Path, n_max: int) -> list[Path]:
+    """Return up to `n_max` images spread evenly over a folder, in sorted order."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in {".jpg", ".jpeg", ".png"})
+    return files[:: max(1, len(files) // n_max)][:n_max]
