@@ -15,7 +15,7 @@ install: $(VENV)/.runtime ## install the locked dependencies into .venv
 demo: $(VENV)/.runtime ## run every study on embedded and synthetic data, and say where the exhibits are
 	@cache="$${XDG_CACHE_HOME:-$$HOME/.cache}"; mkdir -p "$$cache" 2>/dev/null && test -w "$$cache" || { \
 	echo "$$cache cannot be written: set HOME, or XDG_CACHE_HOME, to a folder that can"; exit 1; }
-	@$(BIN)/snakemake --cores $(CORES) demo || { \
+	@$(BIN)/snakemake $(AS_PROFILE) --cores $(CORES) demo || { \
 	echo "the demo did not finish: start it again with make demo (where its folder is locked, first: make unlock)"; exit 1; }
 
 test: $(VENV)/.development ## run the whole test-suite, or what ARGS="tests/learners -k OASIS" says
@@ -33,6 +33,10 @@ test-newest: .venv-newest/.stamp ## test the package's wheel with the newest ver
 OF_PACKAGE := -m "not workflow and not browser and not lint" tests/learners $(addprefix tests/unit/,app core data features learners ranking)
 test-lowest .venv-lowest/.stamp: BIN = .venv-lowest/bin
 test-newest .venv-newest/.stamp: BIN = .venv-newest/bin
+
+# what the profile sets: where Snakemake reads it by itself, it says so first
+AS_PROFILE = --workflow-profile none $(shell sed -nE 's/^([a-z-]+): true$$/--\1/p; s/^(rerun-triggers): \[(.*)\]$$/--\1 \2/p' \
+	profiles/default/config.yaml | tr -d ,)
 
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 

@@ -434,19 +434,23 @@ def command_of(wildcards):
 
 
 def closing():
-    """Last words of a run: the main numbers of its studies, how many claims hold, and where the report is."""
+    """Last words of a run: its main numbers, or of several studies a table, how many claims hold, and the report."""
     from lookalike.exhibits.claims import read_claims
     from lookalike.exhibits.words import counts_words
+    from lookalike.report.front import table_of_differences
+    from lookalike.report.results import Results
 
     headlines = [Path(f"results/{dataset}/exhibits/headline.txt") for dataset in asked_for()]
     tables = [path.read_text(encoding="utf-8") for path in headlines if path.is_file()]
+    if len(tables) > 1:
+        tables = [table_of_differences(Results("results"))]
     where = (
         [f"Report: {REPORT}/index.html (open it in a browser)"]
         if tables and Path(REPORT, "index.html").is_file()
         else []
     )
     counts = [counts_words(read_claims(Path(CLAIMS_TABLE)))] if tables else []
-    return "\n".join([*tables, *filter(None, counts), *where])
+    return "\n".join(filter(None, [*tables, *counts, *where]))
 
 
 def shown_files(datasets):

@@ -33,7 +33,7 @@ LAST_LINES, LAST_BYTES = 10, 20_000  # of a failed job's log; the bytes are read
 SECONDS = 30.0  # between two lines within a long stage, where there is no terminal
 FROM_CLUSTER = "For further error details see the cluster/cloud log"  # ends what is said of a job that a scheduler ran
 CHATTER = (
-    *("Building DAG", "Using shell", "Conda environments", "Singularity containers", "Exiting because"),
+    *("Assuming unrestricted", "Building DAG", "Using shell", "Conda environments", "Singularity", "Exiting because"),
     *("No SLURM account given", "No account was given", "Unable to guess SLURM account"),  # the default one is taken
 )
 """How Snakemake's messages begin that say nothing about this run."""

@@ -253,6 +253,13 @@ def test_the_chart_of_the_front_page_has_room_beside_its_names(folder, monkeypat
     assert [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()] == [[4.5, 6.5]]
 
 
+def test_the_terminal_ends_with_a_table_of_the_same_differences(results):
+    head, row, note = front.table_of_differences(results).splitlines()
+    assert re.split("  +", head)[1:] == ["here [95% interval]", "paper", "verdict"]
+    assert re.split("  +", row) == ["JMLR 2010, ten: OASIS − MCML", "+5.5 [+4.5, +6.5]", "+6", "holds"]
+    assert note.startswith("Of mAP")
+
+
 def test_claims_are_counted_by_verdict(pages, results):
     text = pages["claims.html"]
     assert text.count('<tr role="row" data-verdict="holds"') == 1
