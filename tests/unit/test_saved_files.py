@@ -142,10 +142,8 @@ LANDMARKS = LandmarkRankings(
     offsets=np.array([0, 2, 3]),
     image_ids=np.array([4, 7, 2], np.int32),
     relevance=np.array([0, 1, 2], np.int8),
-    ranks=np.array([1, 3, 2], np.int32),
-    ranks_full=np.array([2, 1, 5], np.int32),
-    ties=np.array([1, 2, 1], np.int32),
-    ties_full=np.array([1, 1, 3], np.int32),
+    ranks=np.array([[1, 3, 2], [2, 1, 5]], np.int32),
+    ties=np.array([[1, 2, 1], [1, 1, 3]], np.int32),
 )
 SAVED = [LOG, GRADED, RelevanceData.from_labels([], []), RANKED, WITH_NEIGHBOURS, LANDMARKS]
 

@@ -23,15 +23,10 @@ def all_exhibits() -> dict[str, Exhibit]:
     return {id: found for room in ROOMS for id, found in exhibits_of(room).items()}
 
 
-def study_class(room: str) -> type[Study]:
-    """Return the class of a room's studies."""
-    found: type[Study] = import_module(f"lookalike.studies.{room}.study").STUDY
-    return found
-
-
 def study_of(room: str, dataset: str, settings: Mapping[str, Any]) -> Study:
     """Return a data set's study in a room from the settings that a job is given."""
-    return study_class(room).given(dataset, settings)
+    study: type[Study] = import_module(f"lookalike.studies.{room}.study").STUDY
+    return study.given(dataset, settings)
 
 
 def contrasts_of(room: str, study: Study) -> list[Contrast]:

@@ -153,9 +153,8 @@ def rankings(folder, queries, landmark, method):
     judged = np.tile(truth, len(own)), np.tile([0, 1, 2, 0], len(own))
     path = folder / "sift-1m" / landmark / method / "0" / "ranks.npz"
     path.parent.mkdir(parents=True)
-    LandmarkRankings(names, ids, 14, orders, scores, offsets, *judged, ranks, ranks, *2 * [np.ones_like(ranks)]).save(
-        path
-    )
+    both = np.array([ranks, ranks])
+    LandmarkRankings(names, ids, 14, orders, scores, offsets, *judged, both, np.ones_like(both)).save(path)
     return str(path)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.results import GRID_END, LAST_STEP, TIMED_OUT, UNFINISHED, results_frame
+from lookalike.exhibits.results import GRID_END, LAST_STEP, TIMED_OUT, UNFINISHED, results_frame, select
 
 PRECISIONS = {1: "p@1", 10: "p@10", 50: "p@50"}
 """Places whose precision the papers' tables have a row of."""
@@ -60,7 +60,9 @@ def results_of(numbers: pd.DataFrame, fits: pd.DataFrame, manifest: pd.DataFrame
     """Return the rows of results of all runs; `numbers` and `fits` are their tables, one below the other."""
     fits = fits.rename(columns=PARTS).astype({"repeat": str})
     own = fits[fits["representation"] == about.representation]
-    numbers = pd.concat([numbers, *precisions(numbers)], ignore_index=True)
+    # precision at the places of the papers' tables is a metric of its own
+    at = (select(numbers, metric="p@k", x=k).assign(metric=metric, x=np.nan) for k, metric in PRECISIONS.items())
+    numbers = pd.concat([numbers, *at], ignore_index=True)
     traced = numbers["metric"].isin((TRACED, TRACED_TRAINING))
     parts = [numbers[~traced], kept_after_the_end(numbers[traced]), recorded(own, about), chance(own, about)]
     parts += [equal(numbers, about), peaks(numbers[numbers["metric"] == TRACED]), rankers(numbers, about)]
@@ -96,12 +98,6 @@ def pooled(rows: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     is_share = rows["metric"].isin(FRACTIONS) | rows["metric"].str.startswith(("map of ", "top 10 of "))
     units = rows["metric"].map({TRAIN_TIME: "minutes"}).fillna("").mask(is_share, "fraction")
     return results_frame(rows.assign(study="category", unit=units))
-
-
-def precisions(numbers: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Yield precision at the places of the papers' tables as metrics of their own."""
-    for k, metric in PRECISIONS.items():
-        yield numbers[(numbers["metric"] == "p@k") & (numbers["x"] == k)].assign(metric=metric, x=np.nan)
 
 
 def equal(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:

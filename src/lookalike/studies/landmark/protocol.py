@@ -35,7 +35,7 @@ from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, Run, fold_seed, make_learner, record_of, warm_up
-from lookalike.studies.landmark.rankings import MAP, MAP_FULL, RELEVANCE, SPARSITY, LandmarkRankings
+from lookalike.studies.landmark.rankings import MAP, MAP_FULL, REGIONS, RELEVANCE, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.results import FEATURES, rows_of_run
 from lookalike.studies.selection import grid
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -334,7 +334,7 @@ def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, 
     is_there = columns >= 0
     found = np.zeros((2, len(columns)), dtype=np.int32)
     found[:, is_there] = ranks_and_ties(scores, rows[is_there], columns[is_there])
-    (ranks, ranks_full), (ties, ties_full) = (np.split(part, 2) for part in found)
+    ranks, ties = found.reshape(2, 2, -1)
     return LandmarkRankings(
         queries=own["query"].to_numpy(dtype=np.str_),
         query_ids=own["image_id"].to_numpy(dtype=np.int32),
@@ -345,9 +345,7 @@ def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, 
         image_ids=np.concatenate([images for images, _ in task.judged]).astype(np.int32),
         relevance=np.concatenate([codes for _, codes in task.judged]).astype(np.int8),
         ranks=ranks,
-        ranks_full=ranks_full,
         ties=ties,
-        ties_full=ties_full,
     )
 
 
@@ -363,14 +361,14 @@ def _ground_truth(data: LandmarkData, gallery: Integers, query: str) -> tuple[In
 
 def metrics_of(model: SimilarityLearner, rankings: LandmarkRankings) -> dict[str, float]:
     """Return metrics of one run to their values; means are over the queries that have a positive."""
-    box, full = rankings.average_precision("box"), rankings.average_precision("full")
-    if np.isnan(box).all():
+    values = {name: rankings.average_precision(region) for name, region in zip((MAP, MAP_FULL), REGIONS, strict=True)}
+    if np.isnan(values[MAP]).all():
         raise LookalikeError(
             f"no image is good or ok for any of the queries {', '.join(rankings.queries)}: "
             "correct the ground truth, or leave the landmark out"
         )
-    values = {MAP: float(np.nanmean(box)), MAP_FULL: float(np.nanmean(full))}
+    metrics = {name: float(np.nanmean(own)) for name, own in values.items()}
     if type(model).__name__ != "TFIDF":
         # of weights that are learned, the share that is zero: |w| <= 1e-10
-        values[SPARSITY] = float(model.sparsity())
-    return values
+        metrics[SPARSITY] = float(model.sparsity())
+    return metrics

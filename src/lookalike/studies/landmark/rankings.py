@@ -17,6 +17,8 @@ from lookalike.ranking.oxford import average_precision
 
 MAP, MAP_FULL, SPARSITY = "map", "map_full", "sparsity"
 """Metrics of a run: mean average precision by the query's rectangle and by its whole image, share of zero weights."""
+REGIONS = ("box", "full")
+"""What of a query's image asks: its rectangle, or all of it."""
 JUNK = "junk"
 RELEVANCE = ("good", "ok", JUNK)
 """What an image can be for a query; ``LandmarkRankings.relevance`` numbers them."""
@@ -46,29 +48,18 @@ class LandmarkRankings:
     relevance: Integers
     """What they are: int8, numbers of `RELEVANCE`."""
     ranks: Integers
-    """Their ranks by the query's rectangle: int32."""
-    ranks_full: Integers
-    """Their ranks by the query's whole image: int32."""
+    """Their ranks, a row for each of `REGIONS`: int32."""
     ties: Integers
-    """How many images share the similarity of each by the query's rectangle, itself among them: int32."""
-    ties_full: Integers
-    """The same by the query's whole image: int32."""
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.queries)
+    """How many images share the similarity of each, itself among them, a row for each of `REGIONS`: int32."""
 
     def average_precision(self, region: str = "box") -> Reals:
-        """Return the Oxford average precision of each query by ``box`` or ``full`` image; NaN without a positive."""
-        all_ranks, ties = {"box": (self.ranks, self.ties), "full": (self.ranks_full, self.ties_full)}[region]
-        result = np.empty(self.n_queries)
+        """Return the Oxford average precision of each query by one of `REGIONS`; NaN without a positive."""
+        row, result = REGIONS.index(region), np.empty(len(self.queries))
         for query, (start, stop) in enumerate(pairwise(self.offsets)):
-            own = slice(start, stop)
-            ranks, junk = all_ranks[own], self.relevance[own] == RELEVANCE.index(JUNK)
+            ranks, junk = self.ranks[row, start:stop], self.relevance[start:stop] == RELEVANCE.index(JUNK)
             found = ranks > 0
             wanted, n_missing = ~junk & found, int(np.count_nonzero(~junk & ~found))
-            tied = ties[own][wanted]
+            tied = self.ties[row, start:stop][wanted]
             result[query] = average_precision(ranks[wanted], ranks[junk & found], n_missing=n_missing, ties=tied)
         return result
 
@@ -86,9 +77,8 @@ class LandmarkRankings:
     def none(cls) -> Self:
         """Return the rankings of no query, which stand where a learner has no result."""
         ints, grid = np.empty(0, dtype=np.int32), np.empty((0, 0), dtype=np.int32)
-        names, kinds = np.empty(0, dtype=np.str_), np.empty(0, dtype=np.int8)
-        start = np.zeros(1, dtype=np.int64)
-        return cls(names, ints, 0, grid, grid.astype(np.float32), start, ints, kinds, ints, ints, ints, ints)
+        names, start, none = np.empty(0, dtype=np.str_), np.zeros(1, dtype=np.int64), np.empty((2, 0), dtype=np.int32)
+        return cls(names, ints, 0, grid, grid.astype(np.float32), start, ints, ints.astype(np.int8), none, none)
 
 
 def read_top_images(files: Iterable[PathLike]) -> pd.DataFrame:
@@ -104,7 +94,7 @@ def read_top_images(files: Iterable[PathLike]) -> pd.DataFrame:
             "draw": int(draw),
             "query": np.repeat(found.queries, n_top),
             "average_precision": np.repeat(found.average_precision(), n_top),
-            "rank": np.tile(np.arange(1, n_top + 1), found.n_queries),
+            "rank": np.tile(np.arange(1, n_top + 1), len(found.queries)),
             "image_id": found.top.ravel(),
             "score": found.top_scores.ravel(),
         }

@@ -187,7 +187,7 @@ def test_a_run_follows_from_the_protocol_step_by_step(learning_images, n_lost):
             by_region[metric].append(average_precision(*ranks, n_missing=n_lost))
         assert rankings.average_precision()[number] == pytest.approx(by_region["map"][-1], abs=1e-12)
         part = slice(*rankings.offsets[number : number + 2])
-        images, ranks = rankings.image_ids[part], rankings.ranks[part]
+        images, ranks = rankings.image_ids[part], rankings.ranks[0, part]
         assert set(images) == set(truth.index), "nor judged"
         assert images[ranks == 0].tolist() == lost
         np.testing.assert_array_equal(rankings.top[number, ranks[ranks > 0] - 1], images[ranks > 0])
@@ -265,7 +265,7 @@ def test_mistakes_say_what_to_do(data, learning_images):
             Coarse(np.nan), data, protocol.landmark_task(data, learning_images, "abbey", 0, seed=3)
         )
     n_judged = np.diff(lost.offsets)
-    np.testing.assert_array_equal(lost.ranks, np.repeat(lost.n_gallery - n_judged + 1, n_judged))
+    np.testing.assert_array_equal(lost.ranks[0], np.repeat(lost.n_gallery - n_judged + 1, n_judged))
 
 
 def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data, learning_images):
