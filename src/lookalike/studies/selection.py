@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lookalike.core.arrays import Array, Integers, Matrix
+from lookalike.core.arrays import Array, Matrix
 from lookalike.core.settings.methods import Fit
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
@@ -31,58 +30,42 @@ def grid(choices: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 
 
-def trace_candidates(
-    make_learner: Callable[[dict[str, object]], Any],
-    candidates: Sequence[Mapping[str, object]],
-    X_train: Matrix,
-    y_train: Array,
-    X_val: Matrix,
-    y_val: Array,
-    steps: Integers | None,
-    *,
-    as_learned: bool = False,
-) -> pd.DataFrame:
-    """Train each candidate and score it on the validation images, which query each other: rows by step."""
-    seen, products = ValidationRows(X_val), {dtype: Gram.copied(X_train, dtype) for dtype in ("float32", "float64")}
-
-    def validation_map(model: SimilarityLearner, step: int = 0) -> dict[str, float]:
-        scored = model if as_learned else as_stopped(model)
-        return {"map": seen.rankings(scored, y_val).mean_average_precision()}
-
-    tables = []
-    for candidate in candidates:
-        if steps is None:
-            model = make_learner(dict(candidate)).fit(X_train, y_train)
-            measured = {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
-        else:
-            # step 0 is traced too: not to learn is a choice
-            learner = make_learner(dict(candidate))
-            learner.set_params(**{limit_of_steps(learner): int(steps[-1])})
-            if isinstance(learner, PassiveAggressive):
-                learner.share(products[learner.dtype])
-            measured = learner.fit(X_train, y_train, trace=validation_map, trace_steps=steps).curve_
-        table = pd.DataFrame({key: measured.get(key, np.nan) for key in MEASURED})
-        for position, (name, value) in enumerate(candidate.items()):
-            table.insert(position, name, [value] * len(table))
-        tables.append(table.astype({"step": np.int64}))
-    return pd.concat(tables, ignore_index=True)
-
-
 def choose(spec: Fit, seed: int, rows: Callable[[], tuple[Labelled, Labelled]]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Try every candidate of a method; return what they scored and the parameters chosen.
+    """Try every candidate of a method; return what they scored, by step, and the parameters chosen.
 
-    `rows` returns those to learn from and those that score, and is called only where there is a choice.
+    `rows` returns those to learn from and those that score, which query each other; it is called only where there is a
+    choice.
     """
     candidates, trace = grid(spec.select), spec.trace if spec.trace is not None and spec.trace.stop else None
     if trace is None and len(candidates) <= 1:
         return NOTHING, dict(candidates[0])
-    steps = None if trace is None else log_spaced_steps(trace.steps, trace.points, trace.first)
-    # all candidates share one seed, never a hyper-parameter
-    make, as_learned = partial(make_learner, spec, seed), trace is not None and trace.as_learned
-    learn, score = rows()
-    selection = trace_candidates(make, candidates, *learn, *score, steps, as_learned=as_learned)
+    (X, y), (X_val, y_val) = rows()
+    scored, products = ValidationRows(X_val), {dtype: Gram.copied(X, dtype) for dtype in ("float32", "float64")}
+
+    def validation_map(model: SimilarityLearner, step: int = 0) -> dict[str, float]:
+        stopped = model if trace is not None and trace.as_learned else as_stopped(model)
+        return {"map": scored.rankings(stopped, y_val).mean_average_precision()}
+
+    tables = []
+    for candidate in candidates:
+        # all candidates share one seed, never a hyper-parameter
+        learner = make_learner(spec, seed, candidate)
+        if trace is None:
+            model = learner.fit(X, y)
+            measured = {"step": [int(getattr(model, "n_steps_", 0))], **validation_map(model)}
+        else:
+            # step 0 is traced too: not to learn is a choice
+            learner.set_params(**{limit_of_steps(learner): trace.steps})
+            if isinstance(learner, PassiveAggressive):
+                learner.share(products[learner.dtype])
+            steps = log_spaced_steps(trace.steps, trace.points, trace.first)
+            measured = learner.fit(X, y, trace=validation_map, trace_steps=steps).curve_
+        own: dict[str, Any] = {name: [value] * len(measured["step"]) for name, value in candidate.items()}
+        own |= {key: measured.get(key, np.nan) for key in MEASURED}
+        tables.append(pd.DataFrame(own).astype({"step": np.int64}))
+    selection = pd.concat(tables, ignore_index=True)
     chosen, best_step = best_candidate(selection)
-    return selection, chosen | ({} if trace is None else {limit_of_steps(make()): best_step})
+    return selection, chosen | ({} if trace is None else {limit_of_steps(make_learner(spec, seed)): best_step})
 
 
 def limit_of_steps(learner: SimilarityLearner) -> str:
