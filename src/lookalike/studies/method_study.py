@@ -13,6 +13,7 @@ from lookalike.core.settings.methods import Batch, Fit, Method, Overrides
 from lookalike.core.settings.model import Absent, left_out, only, plain
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.study import Study
+from lookalike.studies.recipes import painted_folder
 
 
 class MethodStudy(Study, ABC):
@@ -27,8 +28,6 @@ class MethodStudy(Study, ABC):
     @property
     def painted_folder(self) -> str:
         """Folder of the images that code makes."""
-        from lookalike.studies.recipes import painted_folder
-
         return painted_folder(self._shared, self.dataset)
 
     @property

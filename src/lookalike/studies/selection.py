@@ -47,6 +47,7 @@ def choose(spec: Fit, seed: int, rows: Callable[[], tuple[Labelled, Labelled]]) 
         return {"map": scored.rankings(stopped, y_val).mean_average_precision()}
 
     tables = []
+    measured: Mapping[str, Any]
     for candidate in candidates:
         # all candidates share one seed, never a hyper-parameter
         learner = make_learner(spec, seed, candidate)

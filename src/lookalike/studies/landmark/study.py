@@ -44,6 +44,7 @@ from lookalike.studies.batches import RUN_FILES, SIZES, Batch, run_files
 from lookalike.studies.landmark.rankings import MAP
 from lookalike.studies.landmark.results import MEAN, codebook_name
 from lookalike.studies.method_study import MethodStudy, fit_of
+from lookalike.studies.recipes import recipe_of
 
 DIAGONAL = ("TFIDF", "QPAO", "DiagonalOASIS", "SOMLTG", "SOMLDA")
 """Learners of a diagonal metric: the only ones that a codebook of the landmark study leaves room for."""
@@ -272,8 +273,6 @@ class LandmarkStudy(MethodStudy):
         return {"root": root, "ground_truth": painted_truth(root).as_posix()}
 
     def _painted_names(self) -> list[str]:
-        from lookalike.studies.recipes import recipe_of
-
         return recipe_of(self._shared, self.dataset).names()
 
     @property

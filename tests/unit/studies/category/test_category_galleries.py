@@ -12,7 +12,7 @@ from lookalike.exhibits.image_grid import RIGHT
 from lookalike.exhibits.style import new_figure
 from lookalike.features import lbp
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.category import exhibits, lbp_example, protocol
+from lookalike.studies.category import pictures, protocol
 
 ROWS = "90 120 140 150 160", "80 100 130 155 170", "70 85 125 140 165", "60 75 95 120 150", "50 60 80 110 130"
 PATCH = np.array([row.split() for row in ROWS]).astype(np.uint8)
@@ -26,11 +26,11 @@ def described(tmp_path_factory):
 
 def test_the_example_shows_what_the_code_makes_of_its_pixels():
     for patch in np.random.default_rng(0).integers(0, 256, (50, 5, 5), dtype=np.uint8):
-        bits, (pattern, ones) = lbp_example.circle_values(patch) >= patch[2, 2], lbp_example.pattern_of(patch)
+        bits, (pattern, ones) = pictures.circle_values(patch) >= patch[2, 2], pictures.pattern_of(patch)
         assert ones == bits.astype(int).tolist()
         assert pattern == lbp.lbp_patterns(patch)[2, 2] == sum(1 << i for i in range(8) if bits[i])
     canvas = new_figure(6, 3)
-    lbp_example.paint(canvas, PATCH)
+    pictures.paint(canvas, PATCH)
     texts = {text.get_text() for axis in canvas.axes for text in axis.texts}
     assert {"pattern 11100001", "2 changes around the circle: uniform, bin 26 of 0 to 58", "158.28"} <= texts
     assert {str(value) for value in PATCH.ravel()} <= texts
@@ -38,15 +38,15 @@ def test_the_example_shows_what_the_code_makes_of_its_pixels():
 
 def test_the_example_patch_is_uniform_with_an_edge(described):
     grey = np.random.default_rng(0).integers(0, 256, (40, 50), dtype=np.uint8)
-    pattern, bits = lbp_example.pattern_of(lbp_example.example_patch(grey))
+    pattern, bits = pictures.pattern_of(pictures.example_patch(grey))
     assert (lbp.pattern_bins()[pattern] < 58, 3 <= sum(bits) <= 5) == (True, True)
-    assert lbp_example.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5
+    assert pictures.example_patch(np.full((9, 9), 7, np.uint8)).tolist() == [[7] * 5] * 5
     # examples are of the pool, which is never in a split
-    assert exhibits.example_path(described).name == f"{IDS[1]}.png"
+    assert pictures.example_path(described).name == f"{IDS[1]}.png"
 
 
 def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(described, monkeypatch, tmp_path):
-    gallery = exhibits.neighbours(described)
+    gallery = pictures.neighbours(described)
     assert len(gallery.entries) == 12
     rankings, name_of = [Rankings.load(file) for file in described._files["ranks"]], dict(zip(IDS, LABELS, strict=True))
     for entry in gallery.entries:
@@ -71,7 +71,7 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
     monkeypatch.setitem(described._files, "ranks", [described._files["ranks"][0], str(tmp_path / "after.npz")])
     replace(rankings[1], neighbours=None).save(tmp_path / "after.npz")
     with pytest.raises(LookalikeError, match="these rankings have no neighbours"):
-        exhibits.neighbours(described)
+        pictures.neighbours(described)
     protocol.NO_RANKINGS.save(tmp_path / "after.npz")
-    gallery = exhibits.neighbours(described)
+    gallery = pictures.neighbours(described)
     assert (gallery.entries, gallery.notes) == ((), ("Not drawn: OASIS has no result here.",))
