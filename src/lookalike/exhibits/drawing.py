@@ -187,10 +187,10 @@ def _draw_series(axis: Axes, series: Series, points: pd.DataFrame) -> None:
         if bare:
             return
     axis.plot(x, y, zorder=2, **style)
-    # the legend shows line and marker together; the points of a star hold little colour
-    axis.plot([], [], label=series.name, markersize=8 if is_star else 4, **marker, **style)
-    # a ring lies around what it covers
+    # the points of a star hold little colour, and a ring lies around what it covers
     size = (4 if series.kind == "points" else MARKER) * (2 if is_star else 1.5 if series.hollow else 1)
+    # the legend shows line and marker together
+    axis.plot([], [], label=series.name, markersize=size if is_star else 4, **marker, **style)
     kept = kept & bool(look.marker or series.low)
     axis.plot(x[kept], y[kept], **marker, color=look.colour, linestyle="none", markersize=size, zorder=2.5)
     if series.low and not series.band and kept.any():

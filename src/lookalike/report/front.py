@@ -20,7 +20,6 @@ from lookalike.report.claims import Claim, claims_of
 from lookalike.report.pictures import Picture, data_address, encode_thumbnail
 from lookalike.report.results import Results, ShownExhibit
 
-KINDS = {False: "real photographs", True: "synthetic"}
 LETTERS = 38
 """Letters of a line beside the chart."""
 CARD_SIDE, CARD_QUALITY = 480, 70
