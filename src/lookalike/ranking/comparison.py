@@ -51,9 +51,6 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> C
     that are all equal take the limit of a vanishing spread: the interval is the mean alone, and p = 0, or 1 where that
     mean is 0.
     """
-    # heavy, and every plan imports this module with the rules about claims
-    from scipy import special
-
     values = np.asarray(differences, dtype=np.float64)
     if not len(values) or not np.isfinite(values).all():
         raise ValueError("the t-test needs one finite difference per fold; leave out folds that one method lacks")
@@ -62,13 +59,9 @@ def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> C
         return CorrectedT(float(values[0]), np.nan, np.nan, np.nan, np.nan, np.nan)
     # Equality is asked of the values, because the rounded std of equal numbers need not be 0.
     if np.ptp(values) == 0:
-        mean = float(values[0])
-        return CorrectedT(mean, 0.0, np.copysign(np.inf, mean) if mean else 0.0, 0.0 if mean else 1.0, mean, mean)
+        return _t_test(float(values[0]), 0.0, 0.0, n_folds - 1)
     mean, std = float(values.mean()), float(values.std(ddof=1))
-    error = std * np.sqrt(1 / n_folds + n_test / n_train)
-    reach = float(special.stdtrit(n_folds - 1, (1 + CONFIDENCE) / 2) * error)
-    p = float(2 * special.stdtr(n_folds - 1, -abs(mean / error)))
-    return CorrectedT(mean, std, float(mean / error), p, mean - reach, mean + reach)
+    return _t_test(mean, std, float(std * np.sqrt(1 / n_folds + n_test / n_train)), n_folds - 1)
 
 
 def class_jackknife(differences: ArrayLike, classes: Sequence[Collection[str]]) -> CorrectedT:
@@ -81,20 +74,25 @@ def class_jackknife(differences: ArrayLike, classes: Sequence[Collection[str]]) 
     ``std`` is the standard deviation (ddof = 1) over sets, all else as `corrected_t_test` returns it. Every class must
     be missing in one set at least.
     """
-    from scipy import special
-
     values = np.asarray(differences, dtype=np.float64)
     names = sorted(set().union(*classes))
     without = [np.array([name not in held for held in classes], dtype=bool) for name in names]
     if len(names) < 2 or not np.isfinite(values).all() or not all(map(np.any, without)):
         raise ValueError("the jackknife needs finite differences, and for each class a set that does not hold it")
     means, n = np.array([values[chosen].mean() for chosen in without]), len(names)
-    mean, std = float(values.mean()), float(values.std(ddof=1))
     error = float(np.sqrt((n - 1) / n * np.sum((means - means.mean()) ** 2)))
+    return _t_test(float(values.mean()), float(values.std(ddof=1)), error, n - 1)
+
+
+def _t_test(mean: float, std: float, error: float, degrees: int) -> CorrectedT:
+    """Make the t-test of a mean with a standard error."""
+    # heavy, and every plan imports this module with the rules about claims
+    from scipy import special
+
     if error == 0:
         return CorrectedT(mean, std, np.copysign(np.inf, mean) if mean else 0.0, 0.0 if mean else 1.0, mean, mean)
-    reach = float(special.stdtrit(n - 1, (1 + CONFIDENCE) / 2) * error)
-    p = float(2 * special.stdtr(n - 1, -abs(mean / error)))
+    reach = float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2) * error)
+    p = float(2 * special.stdtr(degrees, -abs(mean / error)))
     return CorrectedT(mean, std, mean / error, p, mean - reach, mean + reach)
 
 

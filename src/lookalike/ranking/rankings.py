@@ -235,43 +235,15 @@ def rank_leave_one_out(
         raise ValueError(f"{n} images need {n} class labels; got an array of shape {labels.shape}")
     if n < 2:
         raise ValueError("ranking needs at least two images: each queries the others")
-    codes = np.asarray(np.unique(labels, return_inverse=True)[1])
     ids = np.arange(n, dtype=np.int32) if query_ids is None else np.asarray(query_ids, dtype=np.int32)
     if ids.shape != (n,):
         raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
-    kept = min(n_neighbours, n - 1)
-    neighbours = np.empty((n, kept), dtype=np.int32)
-    neighbour_scores = np.empty((n, kept), dtype=np.float32)
-    found: list[tuple[Integers, Integers]] = []
-    batch = max(1, memory_bytes // (n * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
-    for start in range(0, n, batch):
-        scores = _checked(model.similarity(X[start : start + batch], X), (min(batch, n - start), n))
-        queries = np.arange(start, start + len(scores))
-        found.append(_sorted_ranks(scores, queries, codes[queries], codes))
-        if kept:
-            others = scores[queries[:, None] != np.arange(n)].reshape(len(scores), n - 1)
-            if np.isnan(others).any():
-                others = np.where(np.isnan(others), -np.inf, others)
-            first, neighbour_scores[queries] = top_k(others, kept)
-            neighbours[queries] = first + (first >= queries[:, None])
-    ranks, ties = _joined(found)
-    return Rankings(
-        offsets=np.concatenate([[0], np.cumsum(np.bincount(codes)[codes] - 1)]).astype(np.int64),
-        ranks=ranks,
-        n_gallery=n - 1,
-        query_ids=ids,
-        neighbours=neighbours if kept else None,
-        neighbour_scores=neighbour_scores if kept else None,
-        ties=ties,
-    )
+    codes = np.asarray(np.unique(labels, return_inverse=True)[1])
+    return _ranked(model, (X, codes), (X, codes), ids, is_own=True, n_neighbours=n_neighbours, memory=memory_bytes)
 
 
 def rank_gallery(
-    model: Similarity,
-    queries: Matrix,
-    gallery: Matrix,
-    query_labels: ArrayLike,
-    gallery_labels: ArrayLike,
+    model: Similarity, queries: Matrix, gallery: Matrix, query_labels: ArrayLike, gallery_labels: ArrayLike
 ) -> Rankings:
     """Let each query rank all rows of a gallery; rows of its class are its positives, and ties as in leave one out."""
     n, m = queries.shape[0], gallery.shape[0]
@@ -279,20 +251,46 @@ def rank_gallery(
     if mine.shape != (n,) or theirs.shape != (m,):
         raise ValueError(f"{n} queries and {m} gallery rows need as many labels; got {mine.shape} and {theirs.shape}")
     codes = np.unique(np.concatenate([mine, theirs]), return_inverse=True)[1]
-    batch = max(1, MEMORY_BYTES // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
-    found = []
+    return _ranked(model, (queries, codes[:n]), (gallery, codes[n:]), np.arange(n, dtype=np.int32))
+
+
+def _ranked(
+    model: Similarity,
+    queries: tuple[Matrix, Longs],
+    gallery: tuple[Matrix, Longs],
+    query_ids: Integers,
+    *,
+    is_own: bool = False,
+    n_neighbours: int = 0,
+    memory: int = MEMORY_BYTES,
+) -> Rankings:
+    """Let rows with class numbers rank others with class numbers; with `is_own`, but for the row that the query is."""
+    (asked_rows, asked), (rows, codes) = queries, gallery
+    n, m = asked_rows.shape[0], rows.shape[0]
+    kept = min(n_neighbours, m - is_own)
+    neighbours, neighbour_scores = np.empty((n, kept), dtype=np.int32), np.empty((n, kept), dtype=np.float32)
+    found: list[tuple[Integers, Integers]] = []
+    batch = max(1, memory // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
     for start in range(0, n, batch):
-        part, asked = queries[start : start + batch], codes[start : min(n, start + batch)]
-        scores = _checked(model.similarity(part, gallery), (len(asked), m))
-        found.append(_sorted_ranks(scores, np.full(len(asked), -1), asked, codes[n:]))
-    n_positives = np.bincount(codes[n:], minlength=int(codes.max()) + 1)[codes[:n]]
-    ranks, ties = _joined(found)
+        scores = _checked(model.similarity(asked_rows[start : start + batch], rows), (min(batch, n - start), m))
+        part = np.arange(start, start + len(scores))
+        found.append(_sorted_ranks(scores, part if is_own else np.full(len(part), -1), asked[part], codes))
+        if kept:
+            others = scores[part[:, None] != np.arange(n)].reshape(len(scores), n - 1)
+            if np.isnan(others).any():
+                others = np.where(np.isnan(others), -np.inf, others)
+            first, neighbour_scores[part] = top_k(others, kept)
+            neighbours[part] = first + (first >= part[:, None])
+    ranks, ties = (np.concatenate(parts).astype(np.int32) for parts in zip(*found, strict=True))
+    n_positives = np.bincount(codes, minlength=int(asked.max()) + 1)[asked] - is_own
     return Rankings(
         offsets=np.concatenate([[0], np.cumsum(n_positives)]).astype(np.int64),
         ranks=ranks,
-        n_gallery=m,
-        query_ids=np.arange(n, dtype=np.int32),
-        ties=ties,
+        n_gallery=m - is_own,
+        query_ids=query_ids,
+        neighbours=neighbours if kept else None,
+        neighbour_scores=neighbour_scores if kept else None,
+        ties=None if (ties == 1).all() else ties,
     )
 
 
@@ -332,7 +330,7 @@ def _sorted_ranks(scores: Reals, own: Longs, asked: Longs, codes: Longs) -> tupl
     if n_lost := int(is_lost.sum()):
         _warn_of_nan(n_lost, scores.size - int((own >= 0).sum()))
         scores = np.where(is_lost, np.where(asked[:, None] == codes, -np.inf, np.inf), scores)
-    n_relevant = np.bincount(codes, minlength=int(max(codes.max(), asked.max())) + 1)[asked] - (own >= 0)
+    n_relevant = np.bincount(codes, minlength=int(asked.max()) + 1)[asked] - (own >= 0)
     starts = np.concatenate([[0], np.cumsum(n_relevant)]).astype(np.int64)
     ranks, ties = (np.empty(starts[-1], dtype=np.int32) for _ in range(2))
     kind = np.result_type(scores.dtype, np.float32)
@@ -342,12 +340,6 @@ def _sorted_ranks(scores: Reals, own: Longs, asked: Longs, codes: Longs) -> tupl
 
 def _warn_of_nan(n_lost: int, n: int) -> None:
     warnings.warn(f"{n_lost:,} of {n:,} similarities are NaN: each counts as a mistake", stacklevel=5)
-
-
-def _joined(found: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Integers | None]:
-    """Return ranks and ties of all batches, as `Rankings` takes them."""
-    ranks, ties = (np.concatenate(parts).astype(np.int32) for parts in zip(*found, strict=True))
-    return ranks, None if (ties == 1).all() else ties
 
 
 def ordered(model: Similarity, X: Matrix, triplets: Ints) -> Doubles:
