@@ -117,6 +117,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     learns_matrix: ClassVar[bool] = True
     compiled_for: ClassVar[dict[str, tuple[object, ...]]] = {}
     """Values of parameters that decide which kernels are compiled: `warm_up` fits with each."""
+    keeps_features: ClassVar[bool] = False
+    """Whether `transform` gives a column for each feature."""
     can_blend: ClassVar[bool] = True
     """Whether `blended` works."""
     is_linear: ClassVar[bool] = True
@@ -354,7 +356,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numpy.ndarray of str, object
             The class's name in small letters and a number; where a column is a feature, the feature's name.
         """
-        namer = ClassNamePrefixFeaturesOutMixin if self.learns_matrix else OneToOneFeatureMixin
+        namer = OneToOneFeatureMixin if self.keeps_features else ClassNamePrefixFeaturesOutMixin
         return np.asarray(namer.get_feature_names_out(self, input_features))
 
     @property
@@ -439,11 +441,6 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             As of `transform_queries`.
         """
         return self._for_index(G, 1, rank)
-
-    def fit_transform(self, X: Matrix, y: Labels = None, **fit_parameters: object) -> Array:
-        """Fit, then transform X; the parameters are those of `fit`."""
-        embedded: Array = self.fit(X, y, **fit_parameters).transform(X)
-        return embedded
 
     def save(self, path: PathLike, made_by: Mapping[str, object] | None = None) -> None:
         """Write the fitted learner as a model file, which `lookalike.load` reads.

@@ -13,8 +13,6 @@ from typing import Self
 
 import numpy as np
 import scipy.special
-from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression as Classifier
 from sklearn.utils.validation import check_is_fitted
@@ -112,10 +110,6 @@ class ClassMap(SimilarityLearner):
         check_is_fitted(self)
         X = self._check_rows(X)
         return self._embedded(X).astype(X.dtype, copy=False)
-
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Return the class's name in small letters and a number for each column that `transform` gives."""
-        return np.asarray(ClassNamePrefixFeaturesOutMixin.get_feature_names_out(self, input_features))
 
     @property
     def _n_features_out(self) -> int:

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.centring import is_sparse
+from lookalike.learners.kernels import Compressed
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
-from lookalike.learners.triplet_products import Products, TripletProducts
+from lookalike.learners.triplet_products import TripletProducts
 from lookalike.learners.triplets import check_triplets
 
 ZERO = 1e-10
@@ -33,6 +34,7 @@ class DiagonalLearner(SimilarityLearner):
     """Base of the learners of one weight per feature; a subclass sets ``w_`` and ``metric_ = "inner_product"``."""
 
     learns_matrix = False
+    keeps_features = True
     w_: Doubles
     remedy: ClassVar = "learn with projection='psd'"
     """What gives the model a `transform`."""
@@ -144,7 +146,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner[Work], ProductsLearner):
 
     @abstractmethod
     def _steps(
-        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
+        self, state: Compact, products: Compressed, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         """Take one step a triplet, after so many steps and updates; return how many had a loss, and were updates."""
 

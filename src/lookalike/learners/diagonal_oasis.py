@@ -10,8 +10,7 @@ import numpy as np
 from lookalike.core.arrays import Doubles, Ints
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner
-from lookalike.learners.kernels import Vector, add_sparse, longest_row, row_of, sparse_dot
-from lookalike.learners.triplet_products import Products
+from lookalike.learners.kernels import Compressed, Vector, add_sparse, longest_row, row_of, sparse_dot
 
 
 @dataclass(eq=False, repr=False)
@@ -62,14 +61,14 @@ class DiagonalOASIS(OnlineDiagonalLearner):
         return state["weight"].copy()
 
     def _steps(
-        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
+        self, state: Compact, products: Compressed, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         return passive_aggressive_steps(state["weight"], products, triplets, float(self.aggressiveness))
 
 
 @njit(cache=True, nogil=True)
 def passive_aggressive_steps(
-    weights: Doubles, products: Products, triplets: Ints, aggressiveness: float
+    weights: Doubles, products: Compressed, triplets: Ints, aggressiveness: float
 ) -> tuple[int, int]:
     """Take one step of diagonal OASIS per triplet of products, in place; return steps with a loss, and updates."""
     losses = updates = 0

@@ -18,7 +18,7 @@ from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import SimilarityLearner, psd_factor
 from lookalike.learners.centring import FAR, NEAR, centre_of, is_sparse, less, squared_distances
-from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, canonical_csr, refuse_infinity
+from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, Compressed, canonical_csr, refuse_infinity
 from lookalike.learners.projections import nearest_psd
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 
@@ -130,14 +130,14 @@ class Gram:
             return refuse_infinity(np.array(X.toarray() if is_sparse(X) else X, dtype=self._dtype, order="C"))
 
 
-def product_of_rows(left: Matrix, right: Matrix, columns: Parts | None = None) -> Array:
+def product_of_rows(left: Matrix, right: Matrix, columns: Compressed | None = None) -> Array:
     """Return the inner products of rows of one dtype; those of CSR rows by the `columns` of the right ones."""
     if not is_sparse(left) or not is_sparse(right):
         products = left @ right.T
         return np.asarray(products.toarray() if is_sparse(products) else products)
     products = np.zeros((left.shape[0], right.shape[0]), right.dtype)
-    columns = Parts.taken_from(right.tocsc()) if columns is None else columns
-    _add_product(Parts.taken_from(left), columns, products, left is right)
+    columns = Compressed.from_scipy(right.tocsc()) if columns is None else columns
+    _add_product(Compressed.from_scipy(left), columns, products, left is right)
     return products
 
 
@@ -263,7 +263,7 @@ class DualForm(Form):
         W = np.eye(rows.shape[1], dtype=self.dtype)
         if is_sparse(rows):
             products = np.zeros(rows.shape)
-            _add_product(Parts.taken_from(A), Parts.taken_from(rows), products, False)
+            _add_product(Compressed.from_scipy(A), Compressed.from_scipy(rows), products, False)
             _add_in_tiles(W, self._columns, products.astype(self.dtype, copy=False), is_symmetric)
         elif is_symmetric:  # of rows that are far from the origin, large parts cancel
             W = W + rows.T.astype(np.float64) @ (A @ rows)
@@ -325,9 +325,9 @@ class DualForm(Form):
         return form
 
     @cached_property
-    def _columns(self) -> Parts:
+    def _columns(self) -> Compressed:
         """Return CSR rows column by column."""
-        return Parts.taken_from(self.rows.tocsc())
+        return Compressed.from_scipy(self.rows.tocsc())
 
     @cached_property
     def _weights(self) -> Matrix:
@@ -456,19 +456,6 @@ def is_finite(matrix: Array) -> bool:
         return bool(np.isfinite(matrix.sum(dtype=np.float64)))
 
 
-class Parts(NamedTuple):
-    """A CSR or CSC matrix as kernels take it."""
-
-    starts: Longs
-    numbers: NDArray[np.uint32]
-    values: Array
-
-    @classmethod
-    def taken_from(cls, matrix: Matrix) -> Parts:
-        """Take them from a matrix of SciPy's."""
-        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
-
-
 class Log(NamedTuple):
     """The triplet and the length of every update."""
 
@@ -563,15 +550,15 @@ def _dot(left: Array, right: Array, without: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _add_product(left: Parts, right: Parts, product: Array, is_symmetric: bool) -> None:
+def _add_product(left: Compressed, right: Compressed, product: Array, is_symmetric: bool) -> None:
     """Add the product of two CSR matrices to a dense one; of a symmetric product half is computed."""
-    first = right.starts[:-1].copy()
+    first = right.indptr[:-1].copy()
     for i in range(product.shape[0]):
         row = product[i]
-        for k in range(left.starts[i], left.starts[i + 1]):
-            number, value = left.numbers[k], left.values[k]
-            for c in range(first[number], right.starts[number + 1]):
-                row[right.numbers[c]] += value * right.values[c]
+        for k in range(left.indptr[i], left.indptr[i + 1]):
+            number, value = left.indices[k], left.data[k]
+            for c in range(first[number], right.indptr[number + 1]):
+                row[right.indices[c]] += value * right.data[c]
             if is_symmetric:
                 first[number] += 1  # so that what is left of the diagonal is left out
     if is_symmetric:
@@ -579,7 +566,7 @@ def _add_product(left: Parts, right: Parts, product: Array, is_symmetric: bool) 
 
 
 @njit(cache=True, nogil=True)
-def _add_in_tiles(W: Array, columns: Parts, products: Array, is_symmetric: bool) -> None:
+def _add_in_tiles(W: Array, columns: Compressed, products: Array, is_symmetric: bool) -> None:
     """Add X' times dense rows to W, one tile of columns after the other; of a symmetric sum only one half."""
     d = W.shape[0]
     for left in range(0, d, TILE):
@@ -588,8 +575,8 @@ def _add_in_tiles(W: Array, columns: Parts, products: Array, is_symmetric: bool)
             if start >= stop:
                 continue
             row = W[feature, start:stop]
-            for c in range(columns.starts[feature], columns.starts[feature + 1]):
-                value, added = columns.values[c], products[columns.numbers[c], start:stop]
+            for c in range(columns.indptr[feature], columns.indptr[feature + 1]):
+                value, added = columns.data[c], products[columns.indices[c], start:stop]
                 for k in range(row.shape[0]):
                     row[k] += value * added[k]
     if is_symmetric:

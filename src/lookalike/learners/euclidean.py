@@ -19,6 +19,7 @@ class Baseline(SimilarityLearner):
     accepts = frozenset({"labels", "triplets", "online"})
     needs_labels = False
     learns_matrix = can_blend = False
+    keeps_features = True
     metric_name: ClassVar[str] = "inner_product"
 
     def fit(self, X: Matrix, y: Labels = None) -> Self:

@@ -5,16 +5,13 @@ So what most steps touch of a row of W is a short dense head; the rest, the tail
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix, Words
 from lookalike.core.kernels import njit
-
-if TYPE_CHECKING:
-    from lookalike.learners.triplet_products import Products
 
 PLAIN, ONLINE_PROJ, DISSIM = range(3)
 """Kinds of steps: of OASIS, by V = p (p+ - p-)'; by the symmetric part of V; and of a distance (see `take_steps`)."""
@@ -24,6 +21,19 @@ HEAD_BYTES = 1024
 """Bytes of a row of W treated as dense: the fastest of 0 to 4,096 at d = 1,000 and at d = 10,000 (oasis_steps.py)."""
 
 _BLOCK = 1024  # rows
+
+
+class Compressed(NamedTuple):
+    """A CSR or CSC matrix as kernels take it."""
+
+    indptr: Longs
+    indices: Words
+    data: Array
+
+    @classmethod
+    def from_scipy(cls, matrix: Matrix) -> Self:
+        """Take the parts of a matrix of SciPy's."""
+        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32), matrix.data)
 
 
 class Rows(NamedTuple):
@@ -56,7 +66,7 @@ class OrderedRows:
                 X[start : start + _BLOCK] for start in range(0, X.shape[0], _BLOCK)
             )  # squares in float64 are large
             squared_norms = np.concatenate([block.astype(np.float64).power(2).sum(axis=1) for block in blocks])
-        self.rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.uint32), X.data, squared_norms)
+        self.rows = Rows(*Compressed.from_scipy(X), squared_norms)
 
     def ordered(self, W: Array) -> Array:
         """Return W with its features by document frequency, C-contiguous."""
@@ -100,8 +110,8 @@ def permuted(W: Array, order: Longs) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def row_of(rows: Rows | Products, number: int) -> Vector:
-    """Return one of `Rows`, or of products of rows."""
+def row_of(rows: Rows | Compressed, number: int) -> Vector:
+    """Return one row."""
     start, stop = rows.indptr[number], rows.indptr[number + 1]
     return Vector(rows.indices[start:stop], rows.data[start:stop])
 
@@ -146,7 +156,7 @@ def subtract_rows(rows: Rows, left: int, right: int, room: Vector) -> Vector:
 
 
 @njit(cache=True, nogil=True)
-def longest_row(rows: Rows | Products) -> int:
+def longest_row(rows: Rows | Compressed) -> int:
     """Return the number of entries of the longest row."""
     longest = 0
     for i in range(rows.indptr.shape[0] - 1):

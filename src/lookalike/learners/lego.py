@@ -20,7 +20,7 @@ from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
 from lookalike.learners.base import is_number
 from lookalike.learners.centring import FAR, centre_of, is_sparse, less, squared_distances
-from lookalike.learners.kernels import Rows, add_dense, longest_row, room_for, sparse_dot, subtract_rows
+from lookalike.learners.kernels import Compressed, Rows, add_dense, longest_row, room_for, sparse_dot, subtract_rows
 from lookalike.learners.online import Draw, OnlineLearner, feed
 from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
@@ -200,7 +200,7 @@ class _LazyMatrix:
         self._factors = np.empty(BLOCK)
         self._n_recent = 0
         self._weights = np.zeros((n_weights, n_weights))
-        self._rows = Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.uint32), rows.data, squared_lengths)
+        self._rows = Rows(*Compressed.from_scipy(rows), squared_lengths)
 
     def steps(
         self, pairs: Ints, targets: tuple[float, float], relative: bool, regularization: float

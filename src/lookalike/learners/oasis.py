@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,22 +29,12 @@ from lookalike.learners.kernels import DISSIM, PLAIN, OrderedRows, take_steps
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced
 from lookalike.learners.projections import nearest_psd
 
-
-class Steps(Protocol):
-    """What takes the steps of a learner: `DualSteps`, `RowSteps`, or those of several rankers."""
-
-    def take(self, triplets: Ints, /) -> tuple[float, int]:
-        """Take one step a triplet; return how many had a loss, and how many an update."""
-
-    def form(self) -> Form:
-        """Return what was learned so far."""
-
-    def has_overflowed(self) -> bool:
-        """Tell whether a number is too large for the dtype."""
+Steps = Any
+"""What takes the steps of a learner: `DualSteps`, `RowSteps`, or those of several rankers."""
 
 
 @dataclass(eq=False, repr=False)
-class PassiveAggressive(OnlineTripletLearner["Steps"]):
+class PassiveAggressive(OnlineTripletLearner[Steps]):
     """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it."""
 
     aggressiveness: float = 0.1
@@ -115,7 +105,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
 
     def _rankers(self, X: Matrix, n_steps: int) -> Sequence[DualSteps | RowSteps]:
         """Return what takes the steps of each ranker; of most learners there is one."""
-        shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), self._n_rankers()
+        shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), n_rankers_of(self)
         starts_from_identity = isinstance(self._form, DualForm) and not self._form.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
             gram = Gram.copied(X, self.dtype) if shared is None else shared
@@ -135,7 +125,7 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
             self._require(self.solver != "gram", "solver", f"'auto' or 'rows' with C above {LARGEST_ON_PRODUCTS:,}")
             return False
         n, d = X.shape
-        needed = bytes_of_products(n, n_steps, self.dtype, self._n_rankers())
+        needed = bytes_of_products(n, n_steps, self.dtype, n_rankers_of(self))
         if self.solver == "gram" and needed > LARGEST_BYTES:
             raise ValueError(
                 f"solver='gram' would take {needed / 2**30:,.1f} GiB for {n:,} rows and {n_steps:,} steps, and at most "
@@ -146,11 +136,9 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
         n_values = int(X.nnz if is_sparse(X) else np.count_nonzero(X))
         return needed <= LARGEST_BYTES and is_faster(n, n_values, d, n_steps)
 
-    def _n_rankers(self) -> int:
-        return 1
-
     def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
-        return work.take(examples)
+        counts: tuple[float, int] = work.take(examples)
+        return counts
 
     def _train(self, work: Steps, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         try:
@@ -237,6 +225,11 @@ class PassiveAggressive(OnlineTripletLearner["Steps"]):
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
         values.setdefault("projection_", self.projection)  # of files of 1.1
         super()._restore(values)
+
+
+def n_rankers_of(learner: PassiveAggressive) -> int:
+    """Return how many rankers a learner averages; most have one."""
+    return int(getattr(learner, "n_rankers", 1))
 
 
 learned_matrix = property(PassiveAggressive._matrix, PassiveAggressive._set_matrix)

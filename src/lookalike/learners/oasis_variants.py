@@ -192,9 +192,6 @@ class AveragedOASIS(PassiveAggressive):
         finally:
             del self._work
 
-    def _n_rankers(self) -> int:
-        return int(self.n_rankers)
-
 
 class AveragedSteps:
     """The steps of several rankers, each on triplets of its own."""

@@ -16,7 +16,8 @@ from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import is_number
 from lookalike.learners.curve import Progress
 from lookalike.learners.diagonal import ProductsLearner
-from lookalike.learners.triplet_products import Products, TripletProducts
+from lookalike.learners.kernels import Compressed
+from lookalike.learners.triplet_products import TripletProducts
 from lookalike.learners.triplets import TripletSampler
 
 LARGEST_GAP = 1e-6
@@ -232,7 +233,7 @@ class BlockDescent:
         found, d = rows.tocsc(), products.n_features
         starts = found.indptr[np.searchsorted(products.columns, np.arange(d + 1))]
         self._products = sp.csc_array((found.data, found.indices, starts), shape=(rows.shape[0], d))
-        self._columns = Products(starts.astype(np.int64), found.indices.astype(np.uint32), found.data)
+        self._columns = Compressed.from_scipy(self._products)
         self._bounds, self.movable = bounds, np.flatnonzero(np.diff(starts))
         self.weights = np.full(d, np.clip(1.0, *bounds))
         self._multipliers = self._hinges.cost.copy()
@@ -261,7 +262,7 @@ class BlockDescent:
             gap = measure(gaps, self._hinges, dual.multipliers, scores)
             if gap <= enough or n_ascents == MOST_ASCENTS:
                 break
-            rows = rows_of_block(self._columns, block, len(scores)) if rows is None else rows
+            rows = Compressed.from_scipy(self._products[:, block].tocsr()) if rows is None else rows
             ascend(rows, self._hinges, np.flatnonzero(gaps), self._bounds, own, centre, dual, enough / 2)
         self.weights[block] = own
         dual.others[:] = scores
@@ -275,7 +276,7 @@ class BlockDescent:
 
 
 @njit(cache=True, nogil=True)
-def centre_of_block(columns: Products, block: Longs, sums: Doubles) -> Doubles:
+def centre_of_block(columns: Compressed, block: Longs, sums: Doubles) -> Doubles:
     """Return 1 + sum_t alpha_t v_t at a block's features, from the pairs' sums of multipliers alpha."""
     centre = np.ones(len(block))
     for j in range(len(block)):
@@ -286,7 +287,7 @@ def centre_of_block(columns: Products, block: Longs, sums: Doubles) -> Doubles:
 
 @njit(cache=True, nogil=True)
 def ascend(
-    rows: Products,
+    rows: Compressed,
     hinges: Hinges,
     chosen: Longs,
     bounds: tuple[float, float],
@@ -345,7 +346,7 @@ def gap_of(shortfall: float, multiplier: float, cost: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def add_scores(scores: Doubles, columns: Products, block: Longs, own: Doubles) -> None:
+def add_scores(scores: Doubles, columns: Compressed, block: Longs, own: Doubles) -> None:
     """Add what a block's weights give to the scores of all pairs, in place."""
     for j in range(len(block)):
         for k in range(columns.indptr[block[j]], columns.indptr[block[j] + 1]):
@@ -353,7 +354,7 @@ def add_scores(scores: Doubles, columns: Products, block: Longs, own: Doubles) -
 
 
 @njit(cache=True, nogil=True)
-def score(rows: Products, pair: int, own: Doubles) -> float:
+def score(rows: Compressed, pair: int, own: Doubles) -> float:
     """Return what a block's weights give to the score of one pair."""
     total = 0.0
     for k in range(rows.indptr[pair], rows.indptr[pair + 1]):
@@ -362,25 +363,7 @@ def score(rows: Products, pair: int, own: Doubles) -> float:
 
 
 @njit(cache=True, nogil=True)
-def rows_of_block(columns: Products, block: Longs, n_pairs: int) -> Products:
-    """Return the products of pairs at a block's features, as rows."""
-    starts = np.zeros(n_pairs + 1, dtype=np.int64)
-    for feature in block:
-        for k in range(columns.indptr[feature], columns.indptr[feature + 1]):
-            starts[columns.indices[k] + 1] += 1
-    for pair in range(n_pairs):
-        starts[pair + 1] += starts[pair]
-    ends, places, values = starts.copy(), np.empty(starts[-1], dtype=np.uint32), np.empty(starts[-1])
-    for j in range(len(block)):
-        for k in range(columns.indptr[block[j]], columns.indptr[block[j] + 1]):
-            pair = columns.indices[k]
-            places[ends[pair]], values[ends[pair]] = j, columns.data[k]
-            ends[pair] += 1
-    return Products(starts, places, values)
-
-
-@njit(cache=True, nogil=True)
-def squared_lengths(rows: Products, hinges: Hinges, chosen: Longs, size: int) -> Doubles:
+def squared_lengths(rows: Compressed, hinges: Hinges, chosen: Longs, size: int) -> Doubles:
     """Return the squared length of the difference of two products, for each of some hinges."""
     lengths, difference = np.full(len(chosen), TINY), np.zeros(size)
     for place in range(len(chosen)):

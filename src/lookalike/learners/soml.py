@@ -16,8 +16,7 @@ import numpy as np
 from lookalike.core.arrays import Doubles, Ints, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner
-from lookalike.learners.kernels import Vector, add_sparse, row_of
-from lookalike.learners.triplet_products import Products
+from lookalike.learners.kernels import Compressed, Vector, add_sparse, row_of
 
 
 @njit(cache=True, nogil=True)
@@ -116,7 +115,7 @@ class SOMLTG(OnlineDiagonalLearner):
         return truncated(state["weight"], self.alpha_ * (self.n_updates_ - state["current_at"]))
 
     def _steps(
-        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
+        self, state: Compact, products: Compressed, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         # eta, with its sign turned round for the printed step (eq. 12)
         rate = float(-self.learning_rate if self.literal_sign else self.learning_rate)
@@ -139,7 +138,7 @@ class Lazy(NamedTuple):
 def truncated_gradient_steps(
     lazy: Lazy,
     n_truncations: int,
-    products: Products,
+    products: Compressed,
     triplets: Ints,
     learning_rate: float,
     amount: float,
@@ -259,7 +258,7 @@ class SOMLDA(OnlineDiagonalLearner):
         return weights
 
     def _steps(
-        self, state: Compact, products: Products, triplets: Ints, n_steps: int, n_updates: int
+        self, state: Compact, products: Compressed, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
         averages = Averages(state["sum"], state["used"], state["touched_after"])
         present, sign = self.made_with_[:3].copy(), 1.0 if self.literal_sign else -1.0
@@ -287,7 +286,7 @@ class Averages(NamedTuple):
 def dual_averaging_steps(
     averages: Averages,
     counts: Longs,
-    products: Products,
+    products: Compressed,
     triplets: Ints,
     present: Doubles,
     constants: Doubles,

@@ -1,4 +1,4 @@
-"""Products x * x+ and x * x- of triplets of rows: all that an online diagonal learner sees of the rows.
+"""Compressed x * x+ and x * x- of triplets of rows: all that an online diagonal learner sees of the rows.
 
 A landmark's 21,000 triplets have only 42 + 3,500 different pairs of rows (SOML, "Experimental Testbed and Setup"), so
 each product is formed once, on the visual words that occur in a query, and no step knows how large the codebook is.
@@ -7,16 +7,16 @@ each product is formed once, on the visual words that occur in a query, and no s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from lookalike.core.arrays import Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import refuse_overflow
+from lookalike.learners.kernels import Compressed
 from lookalike.learners.triplets import check_triplets
 
 PRODUCT_BYTES = 256 * 2**20
@@ -24,14 +24,6 @@ PRODUCT_BYTES = 256 * 2**20
 BLOCK_BYTES = 4 * 2**20
 """Memory of a block's products."""
 ENTRY_BYTES = 12  # a float64 value, a uint32 place
-
-
-class Products(NamedTuple):
-    """Rows, or products of pairs of rows, as rows for `lookalike.learners.kernels.row_of`."""
-
-    indptr: Longs
-    indices: NDArray[np.uint32]
-    data: Doubles
 
 
 class TripletProducts:
@@ -89,12 +81,12 @@ class TripletProducts:
         self.n_triplets = len(self.examples)
         pairs, numbers = distinct_pairs(self.examples, len(self._lengths))
         self.n_pairs = len(pairs)
-        self._ready: Products | None = None
+        self._ready: Compressed | None = None
         if self.n_pairs <= self.n_triplets and self._room(pairs) * ENTRY_BYTES <= PRODUCT_BYTES:
             self._ready = self._multiply(pairs, self._scratch())
             self.examples = numbers
 
-    def blocks(self, examples: Ints) -> Iterator[tuple[Products, Ints]]:
+    def blocks(self, examples: Ints) -> Iterator[tuple[Compressed, Ints]]:
         """Give the products of a run of `examples` (or triplets), with the numbers of every triplet's two products."""
         if self._ready is not None:
             yield self._ready, examples
@@ -113,7 +105,7 @@ class TripletProducts:
         self.columns = np.flatnonzero(marked)
         kept = X[rows][:, self.columns].astype(np.float64)
         kept.eliminate_zeros()
-        self._rows = Products(kept.indptr.astype(np.int64), kept.indices.astype(np.uint32), kept.data)
+        self._rows = Compressed.from_scipy(kept)
         self._lengths = np.diff(self._rows[0])
 
     def _room(self, pairs: Longs) -> int:
@@ -124,11 +116,11 @@ class TripletProducts:
         """Return zeros for `pair_products`, which no two threads may share."""
         return np.zeros(len(self.columns))
 
-    def _multiply(self, pairs: Longs, dense: Doubles) -> Products:
+    def _multiply(self, pairs: Longs, dense: Doubles) -> Compressed:
         # pages of the arrays that are not written to take no memory
         room = self._room(pairs) + 1
         starts = np.empty(len(pairs) + 1, dtype=np.int64)
-        products = Products(starts, np.empty(room, dtype=np.uint32), np.empty(room))
+        products = Compressed(starts, np.empty(room, dtype=np.uint32), np.empty(room))
         pair_products(self._rows, pairs, dense, products)
         return products
 
@@ -142,7 +134,7 @@ def distinct_pairs(triplets: Ints, n_rows: int) -> tuple[Longs, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def pair_products(rows: Products, pairs: Longs, dense: Doubles, products: Products) -> None:
+def pair_products(rows: Compressed, pairs: Longs, dense: Doubles, products: Compressed) -> None:
     """Multiply pairs of rows, entry by entry; `dense` is zero before and after, the products have a spare entry."""
     indptr, indices, data = rows
     n = 0
