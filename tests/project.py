@@ -7,10 +7,8 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
 import yaml
 from snakemake.utils import update_config
 
@@ -39,10 +37,6 @@ def requirements_of(path):
     modules = {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names, "lookalike"}
     return {PIP_NAMES.get(module, module) for module in modules}
 
-
-needs_torch = pytest.mark.skipif(
-    find_spec("torch") is None, reason="torch is not installed: make test installs envs/requirements-deep-cpu.txt"
-)
 
 # targets of the synthetic data sets, one a study
 CATEGORY = "category_demo"

@@ -34,15 +34,6 @@ def encoded(form, **options):
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("suffix", ["png", "bmp", "tif", "ppm"])
-def test_lossless_rgb_is_returned_unchanged_whatever_its_name(tmp_path, suffix):
-    path = saved(COLOURS, tmp_path / f"a.{suffix}")
-    pixels = load_rgb(str(path.rename(tmp_path / "photo.jpg")))
-    assert pixels.dtype == np.uint8
-    assert pixels.flags.c_contiguous
-    np.testing.assert_array_equal(pixels, COLOURS)
-
-
 def palette():
     image = Image.fromarray(np.array([[0, 1, 2]], dtype=np.uint8), "L").convert("P")
     image.putpalette([255, 0, 0, 10, 255, 0, 0, 0, 255])
@@ -52,6 +43,9 @@ def palette():
 SIXTEEN = np.array([[0, 1, 128, 129, 256, 257, 385, 386, 32767, 32896, 65406, 65407, 65535]], dtype=np.uint16)
 
 
+LOSSLESS = ("a.png", "a.bmp", "a.tif", "a.ppm")
+OTHERS = {"save_all": True, "append_images": [Image.new("RGB", (50, 40), colour) for colour in ("lime", "blue")]}
+ANIMATED = [("a.png", OTHERS | {"duration": 100}), ("a.webp", OTHERS | {"lossless": True}), ("a.tif", OTHERS)]
 SIXTEEN_RED = np.round(SIXTEEN[0] / 257).tolist()
 GREY_ALPHA = Image.fromarray(np.array([[[9, 255], [9, 0]]], dtype=np.uint8), "LA")
 ALPHA = np.array([[[10, 20, 30, 255], [10, 20, 30, 0], [0, 0, 0, 51]]], dtype=np.uint8)
@@ -66,8 +60,18 @@ MODES = {
     "alpha over white": (ALPHA, "a.png", {}, [10, 255, 204]),
     "grey with alpha": (GREY_ALPHA, "a.png", {}, [9, 255]),
     "palette": (palette(), "a.png", {}, [255, 10, 0]),
+    "animation": (np.full((1, 2), 7, np.uint8), "a.gif", OTHERS | {"duration": 100}, [7, 7]),
     "a transparent colour": (palette(), "a.png", {"transparency": 1}, [255, 255, 0]),
 }
+
+
+@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in LOSSLESS), *ANIMATED])
+def test_colours_come_back_unchanged_whatever_the_name_and_of_an_animation_the_first(tmp_path, name, options):
+    path = saved(COLOURS, tmp_path / name, **options)
+    pixels = load_rgb(str(path.rename(tmp_path / "photo.jpg")))
+    assert pixels.dtype == np.uint8
+    assert pixels.flags.c_contiguous
+    np.testing.assert_array_equal(pixels, COLOURS)
 
 
 @pytest.mark.parametrize(("image", "name", "options", "red"), MODES.values(), ids=MODES)
@@ -103,13 +107,6 @@ def test_exif_rotation(tmp_path, orientation, suffix):
     assert load_rgb(saved(COLOURS, tmp_path / "a.jpg", exif=b"Exif\x00\x00rubbish")).shape == (40, 50, 3)
     deep = load_rgb(saved(GREY.astype(np.uint16) * 257, tmp_path / f"b.{suffix}", exif=exif))
     np.testing.assert_array_equal(deep[:, :, 0], turned(COLOURS, orientation)[:, :, 0])
-
-
-@pytest.mark.parametrize("suffix", ["gif", "png", "webp"])
-def test_animation_gives_its_first_frame(tmp_path, suffix):
-    first, *others = (Image.new("RGB", (20, 10), colour) for colour in ("red", "lime", "blue"))
-    path = saved(first, tmp_path / f"a.{suffix}", save_all=True, append_images=others, lossless=True, duration=100)
-    assert load_rgb(path)[0, 0].tolist() == [255, 0, 0]
 
 
 def test_what_is_refused_has_a_reason(tmp_path):
