@@ -1,7 +1,6 @@
 """From a folder of images to the manifest: one row for every file, usable or not, with the reason why not.
 
-`scan_folder` reads one folder per class; `scan_photographs` reads images that lie anywhere and have no class. Every
-image is decoded whole here, so that a file that is cut short is found now and not in the middle of the descriptors.
+Every image is decoded whole, so that a file that is cut short is found now and not in the middle of the descriptors.
 """
 
 from __future__ import annotations
@@ -119,14 +118,12 @@ def scan_photographs(
     root = Path(root)
     check_folder(root, "give the folder that holds the photographs")
     listed = files_below(root, strict=True) if paths is None else paths
-    names = [column.name for column in fields(_File)]
-    facts = () if known is None else known[names].itertuples(index=False, name=None)
-    seen = {file.path: file for file in (_File(*row) for row in facts)}
+    facts = [] if known is None else known[list(COLUMN_TYPES)[1:]].itertuples(index=False, name=None)
+    seen = {row[0]: _File(*row) for row in facts}
     files = look_at_all(partial(_look_at, root), [path for path in listed if path not in seen], n_threads, progress)
     for file in files:
         file.label = file.path.rpartition("/")[0]
-        # less holds no local descriptor worth the name
-        if file.status == "ok" and min(file.width, file.height) < MIN_SIDE:
+        if file.status == "ok" and min(file.width, file.height) < MIN_SIDE:  # less holds no local descriptor
             size = f"{file.width} x {file.height} pixels"
             file.refused(f"{size}, and a photograph has {MIN_SIDE} or more a side", "too_small")
     files += [seen[path] for path in listed if path in seen]
@@ -217,22 +214,19 @@ def look_at_image(root: Path, path: str) -> tuple[str, str] | tuple[str, str, in
 
 def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = None) -> _File:
     """Look at one file: ``ok`` with its size in pixels, or whatever is wrong with it; without a label."""
-    found, file = _File(escaped_path(path)), root / path
-    if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
-        return found.refused(NOT_UTF8)
+    found, file, hidden = _File(escaped_path(path)), root / path, "hidden" if is_hidden(path) else ""
     try:
+        if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
+            return found.refused(NOT_UTF8)
         if not file.exists():
             return found.refused(_BROKEN)
-    except OSError as error:
-        return found.refused(f"cannot be read: {error.strerror}", "unreadable")
-    if file.is_dir():
-        return found.refused(_BY_SYSTEM if is_made_by_system(file.name) else "hidden" if is_hidden(path) else _LOOP)
-    if not file.is_file():
-        return found.refused("not a regular file")
-    found.bytes = file.stat().st_size
-    try:
-        if is_hidden(path) or file.name in ("Thumbs.db", "desktop.ini"):
-            raise NotAnImage("hidden" if is_hidden(path) else "made by a file manager")
+        if file.is_dir():
+            return found.refused(_BY_SYSTEM if is_made_by_system(file.name) else hidden or _LOOP)
+        if not file.is_file():
+            return found.refused("not a regular file")
+        found.bytes = file.stat().st_size
+        if hidden or file.name in ("Thumbs.db", "desktop.ini"):
+            raise NotAnImage(hidden or "made by a file manager")
         pixels, found.sha256 = load_with_sha256(file)
         found.height, found.width = pixels.shape[:2]
         found.status = "ok"
@@ -242,6 +236,8 @@ def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = 
         found.refused(str(error))
     except UnreadableImage as error:
         found.refused(str(error), "unreadable")
+    except OSError as error:
+        return found.refused(f"cannot be read: {error.strerror}", "unreadable")
     found.sha256 = found.sha256 or sha256_of(file)
     return found
 
