@@ -1,11 +1,9 @@
 """Ground truth of a landmark study: what is asked, and which images answer it.
 
-It is read from files in the format of the Oxford Buildings, or drawn from photographs in a folder for each landmark
-(`draw_ground_truth`), which needs no files.
-
-In that format every query has four text files: ``<landmark>_<n>_query.txt`` with one line, ``oxc1_<image> x1 y1 x2 y2``
-(the query's image and the rectangle of the landmark in it, in pixels), and ``<landmark>_<n>_{good,ok,junk}.txt`` with
-the name of an image on each line. An image is named by its file's name without the suffix.
+It is sampled from photographs in a folder for each landmark, or read from files in the format of the Oxford Buildings.
+There every query has four text files: ``<landmark>_<n>_query.txt`` with one line, ``oxc1_<image> x1 y1 x2 y2`` (the
+query's image and the rectangle of the landmark in it, in pixels), and ``<landmark>_<n>_{good,ok,junk}.txt`` with the
+name of an image, that of its file without the suffix, on each line.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -28,10 +26,10 @@ from lookalike.data.path_finder import escaped_path, walk
 
 LISTS = ("good", "ok", "junk")
 """A clear view of the landmark, more than a quarter of it visible, less than that: junk counts neither way."""
-_OXFORD = (
-    "all_souls ashmolean balliol bodleian christ_church cornmarket hertford keble magdalen pitt_rivers radcliffe_camera"
+OXFORD_LANDMARKS = (
+    *("all_souls", "ashmolean", "balliol", "bodleian", "christ_church", "cornmarket"),
+    *("hertford", "keble", "magdalen", "pitt_rivers", "radcliffe_camera"),
 )
-OXFORD_LANDMARKS = tuple(_OXFORD.split())
 """The landmarks of the Oxford Buildings (Philbin et al., CVPR 2007, section 2, and the published files' names)."""
 _PREFIX = "oxc1_"  # begins every image's name in the published query files, and in no other file
 _QUERY = f"{_PREFIX}<image> x1 y1 x2 y2"
@@ -61,17 +59,8 @@ class GroundTruth(NamedTuple):
     relevance: dict[str, dict[str, str]]  # for each query's name, the list (one of `LISTS`) that each image is in
 
 
-class _Image(NamedTuple):
-    """What ground truth needs of a row of a manifest."""
-
-    image_id: int
-    path: str
-    width: int
-    height: int
-    status: str
-    reason: str
-
-
+Images = dict[str, list[Any]]
+"""Rows of a manifest by their name in the ground truth."""
 Listed = dict[str, tuple[str, str]]
 """The list that each image of a query is in, and the file and line where that stands."""
 
@@ -85,9 +74,9 @@ def read_lists(folder: PathLike) -> GroundTruth:
 
 def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the queries and the listed images of a ground-truth folder, sorted, by a manifest of photographs."""
-    images: dict[str, list[_Image]] = {}
-    for row in map(_Image._make, manifest[list(_Image._fields)].itertuples(index=False)):
-        images.setdefault(PurePosixPath(row.path).stem, []).append(row)
+    images: Images = {}
+    for row in manifest.itertuples():
+        images.setdefault(PurePosixPath(str(row.path)).stem, []).append(row)
     queries, relevance = [], []
     for query, place, listed in _read_folder(Path(folder)):
         image = _find(images, query.image, place)
@@ -105,10 +94,10 @@ def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.Data
 def draw_ground_truth(
     manifest: pd.DataFrame, landmarks: Sequence[str], distractors: Sequence[str], n_queries: int, *, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Draw the queries of landmarks that are folders of a manifest: the same two tables that `read_ground_truth` reads.
+    """Sample the queries of landmarks that are folders of a manifest: the two tables that `read_ground_truth` reads.
 
-    A query asks with a whole image. All images of its landmark are good, its own among them, and none is junk. A draw
-    depends on the seed, on the landmark's name and on the order of its paths, not on the paths themselves.
+    A query asks with a whole image. All images of its landmark are good, its own among them, and none is junk. The
+    sample depends on the seed, on the landmark's name and on the order of its paths, not on the paths themselves.
     """
     images = manifest.assign(folder=manifest["label"].str.partition("/")[0]).sort_values("path", kind="stable")
     known = name_landmarks(images["folder"], distractors)
@@ -133,19 +122,16 @@ def draw_ground_truth(
 def name_landmarks(folders: Iterable[str], distractors: Sequence[str]) -> dict[str, str]:
     """Return the name of each landmark, which can be part of a path, to its folder; `distractors` hold none."""
     folders = sorted({folder for folder in folders if folder and not folder.startswith(".")})
-    for folder in distractors:
-        if folder not in folders:
-            raise LookalikeError(
-                f"`distractors` names the folder {folder!r}, which is not there; {existing(folder, folders)}"
-            )
     found: dict[str, str] = {}
+    for folder in (folder for folder in distractors if folder not in folders):
+        names = existing(folder, folders)
+        raise LookalikeError(f"`distractors` names the folder {folder!r}, which is not there; {names}")
     for folder in (folder for folder in folders if folder not in distractors):
         # classes of Caltech-256 are numbered: 003.backpack
         name = re.sub(r"[^A-Za-z0-9]+", "_", re.sub(r"^\d+\.", "", folder)).strip("_")
         if not name:
-            raise LookalikeError(
-                f"the folder {folder} has no letter from A to Z and no digit to name a landmark by: rename it"
-            )
+            why = "has no letter from A to Z and no digit to name a landmark by"
+            raise LookalikeError(f"the folder {folder} {why}: rename it")
         if other := found.get(name):
             raise LookalikeError(f"the folders {other} and {folder} are both called {name} as landmarks: rename one")
         found[name] = folder
@@ -256,7 +242,7 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     return [(f"{file}, line {number}", line) for number, line in lines if line]
 
 
-def _find(images: Mapping[str, list[_Image]], name: str, place: str, may_be_unusable: bool = False) -> _Image:
+def _find(images: Images, name: str, place: str, may_be_unusable: bool = False) -> Any:
     """Return the one row of the manifest that ground truth means by a name; a note beside an image is not meant."""
     rows = images.get(name, [])
     named = [row for row in rows if row.status != "not_an_image"] or rows
@@ -269,7 +255,7 @@ def _find(images: Mapping[str, list[_Image]], name: str, place: str, may_be_unus
     return named[0]
 
 
-def _check_query(query: Query, place: str, image: _Image, listed: Listed) -> None:
+def _check_query(query: Query, place: str, image: Any, listed: Listed) -> None:
     """Refuse a rectangle that no descriptor can lie in, and a query that does not find itself."""
     if query.x_max <= 0 or query.y_max <= 0 or query.x_min >= image.width or query.y_min >= image.height:
         size = f"{image.width} x {image.height} pixels"
