@@ -80,10 +80,8 @@ def why_not_obtainable(
 
 def absent_archives(data: Data, archives: Mapping[str, Archive], *, wants_words: bool = False) -> list[Archive]:
     """Return the archives of a data set of which neither the file nor the folder is in place."""
-    places = [(archive, *_in_place(archive, data["path"])) for archive in _parts(data, archives, wants_words).values()]
-    return [
-        archive for archive, named, root in places if root is None and not Path(data["path"], named.filename).exists()
-    ]
+    parts = _parts(data, archives, wants_words).values()
+    return [archive for archive in parts if not any(_in_place(archive, data["path"])[1:])]
 
 
 def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
@@ -99,9 +97,9 @@ def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> di
 def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None) -> dict[str, str]:
     """Return where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
     folder, unpacked = data["path"], {}
-    named, root = _in_place(archive, folder)
+    named, root, file = _in_place(archive, folder)
     if root is None:
-        if not data["fetch"] and not Path(folder, named.filename).exists():
+        if not data["fetch"] and file is None:
             why = f"{archive.name} is not in place and may not be downloaded (fetch: false)"
             raise LookalikeError(f"{why}: {archive.put_in_place(folder)}")
         root = unpack_archive(named, fetch_archive(named, folder), Path(folder, named.top_folder))
@@ -113,15 +111,15 @@ def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None)
 
 def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str:
     """Return why `_obtain_archive` would fail, as far as is known without reading a file; "" where it would not."""
-    folder = data["path"]
-    named, root = _in_place(archive, folder)
+    put_in_place = archive.put_in_place(data["path"])
+    _, root, file = _in_place(archive, data["path"])
     if root is not None:
         return _what_root_lacks(root, archive, class_counts, data.get("classes"))
-    if not (file := Path(folder, named.filename)).is_file():
-        return "" if data["fetch"] and is_reachable(archive) else archive.put_in_place(folder)
+    if file is None or not file.is_file():
+        return "" if data["fetch"] and is_reachable(archive) else put_in_place
     if archive.size in (None, size := file.stat().st_size):
         return ""
-    return f"{file} has {size:,} bytes instead of {archive.size:,}; {archive.put_in_place(folder)}"
+    return f"{file} has {size:,} bytes instead of {archive.size:,}; {put_in_place}"
 
 
 def _what_is_missing(data: Data) -> str:
@@ -134,15 +132,16 @@ def _what_is_missing(data: Data) -> str:
     return ""
 
 
-def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None]:
-    """Return the archive by the name that it has in `folder`, its own or a former one, and where it is unpacked."""
+def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None, Path | None]:
+    """Return the archive by the name that it has in `folder`, its own or a former one, its unpacked folder and file."""
     former = (replace(archive, filename=name, top_folder=name.partition(".")[0], md5="") for name in archive.former)
     for named in (archive, *former):
         places = (Path(folder, named.top_folder), Path(folder))  # the folder may be the archive's own
         root = next((place for place in places if place.name == named.top_folder and place.is_dir()), None)
-        if root is not None or Path(folder, named.filename).exists():
-            return named, root
-    return archive, None
+        file = Path(folder, named.filename)
+        if root is not None or file.exists():
+            return named, root, file if file.exists() else None
+    return archive, None, None
 
 
 def _what_root_lacks(
