@@ -15,11 +15,7 @@ _LONGEST_NAME = 255
 
 
 class LookalikeError(Exception):
-    """A mistake that the user can mend.
-
-    The message is one clear sentence (or two): what is wrong, where, and what to do next. Command-line tools and
-    workflow scripts print it without a traceback.
-    """
+    """A mistake that the user can mend: one clear sentence (or two) says what is wrong, where, and what to do next."""
 
 
 def existing(name: str, known: Iterable[str]) -> str:

@@ -142,7 +142,10 @@ def replacing(
     the file that was read is given, one that another process has changed since is left as it is.
     """
     with _telling_of(path):
-        mode, target = _mode_of(path), Path(os.path.realpath(path))
+        target, mode = Path(os.path.realpath(path)), None
+        with suppress(FileNotFoundError):  # there is nothing yet
+            check_regular(path)
+            mode = stat.S_IMODE(os.stat(path).st_mode)
         # a folder that is listed needs another one for scratch: what a killed process left would be taken for a file
         folder = target.parent if scratch is None else Path(scratch)
         # many writers choose their format by the suffix
@@ -249,15 +252,6 @@ def _telling_of(path: PathLike, *, disk_alone: bool = False) -> Iterator[None]:
             f"cannot write {path}: {os.strerror(found.errno or 0)}; nothing was changed there: "
             "free some space or mend the permissions, then run the same command again"
         ) from error
-
-
-def _mode_of(path: PathLike) -> int | None:
-    """Return the mode of a regular file that is to be replaced, None where there is nothing yet."""
-    try:
-        check_regular(path)
-        return stat.S_IMODE(os.stat(path).st_mode)
-    except FileNotFoundError:
-        return None
 
 
 def _remove_unfinished(folder: Path) -> None:

@@ -1,8 +1,7 @@
 """Which vector instructions the libraries of a job may use, so that its digits do not depend on the processor.
 
-Libraries choose their code by processor when they are loaded. Longer vectors add numbers in another order, so sums are
-rounded differently, and a learner may then take another step. An environment variable holds each library to shorter
-ones. The process that reads the Snakefile sets them all, and every job inherits them.
+Longer vectors add numbers in another order, so that sums are rounded differently. An environment variable holds each
+library to shorter ones when it is loaded: the process that reads the Snakefile sets them, and every job inherits them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which files a folder holds, and which of them a path in a table means: tables come from other machines and by hand.
 
 Slashes, case, blanks, quotes and the two ways to write an accent (NFC and NFD) may differ, and folders may stand in
-front. `locate` serves tables of a user's own images, where a guess must be sure; `PathFinder.find` serves releases that
-have been through many hands, where what is likely is taken.
+front. In a user's own table a guess must be sure (`locate`); in a release what is likely is taken (`PathFinder.find`).
 """
 
 from __future__ import annotations
@@ -92,8 +91,7 @@ def locate(
     wherever a link leads.
     """
     found, lost = {}, []
-    # all files are listed for the first that is not there
-    finder = cache(lambda: PathFinder(sorted(filter(_can_be_named, files_below(root))), root.resolve().name))
+    finder = cache(lambda: PathFinder(files_below(root), root.resolve().name))  # for the first that is not there
     for text in dict.fromkeys(texts):
         try:
             path = _as_written(root, text) or finder().named(text)
@@ -128,7 +126,7 @@ class PathFinder:
     def __init__(self, files: Iterable[str], folder: str = "") -> None:
         self._folder = _plain(folder)
         self._by_tail: defaultdict[str, list[str]] = defaultdict(list)
-        for file in files:
+        for file in sorted(path for path in files if escaped_path(path) == path):  # no table can name another
             for tail in _tails(file.split("/")):
                 self._by_tail[tail].append(file)
 
@@ -170,11 +168,6 @@ def _as_written(root: Path, text: str) -> str | None:
         inside = next((Path(path).relative_to(base) for base in bases if Path(path).is_relative_to(base)), Path(path))
         return inside.as_posix()
     return None
-
-
-def _can_be_named(path: str) -> bool:
-    """Tell whether a table can name a path."""
-    return escaped_path(path) == path
 
 
 def _tails(parts: Sequence[str]) -> list[str]:
