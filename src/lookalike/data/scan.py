@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
@@ -35,7 +34,7 @@ CLUTTER = ("257.clutter",)
 NOT_UTF8 = "its name is not valid UTF-8: rename it"
 _EMPTY = "an empty class folder"
 _BY_SYSTEM = "a folder that a system makes, for trash or thumbnails: no images are taken from it"
-_PART = re.compile(r"(?i)(.*[^a-z])?(train(ing)?|val(id(ation)?)?|dev|test(ing)?|eval(uation)?)(set)?([^a-z].*)?")
+_PART = re.compile(r"(?i)([a-z]*_)?(train(ing)?|val(id(ation)?)?|dev|test(ing)?|eval(uation)?)(set)?([^a-z ].*)?")
 """Names of the parts of a data set that is split into folders, such as train2017, seg_test and validation."""
 _LOOP = "a link to a folder that it lies in"
 _BROKEN = "a link that leads nowhere"
@@ -155,12 +154,9 @@ def _class_folders(root: Path) -> list[str]:
 
 def refuse_parts(root: Path) -> None:
     """Refuse the folders of a split, such as train and val, for classes where they hold class folders."""
-    parts = {folder: match for folder in _folders(root) if (match := _PART.fullmatch(folder.name))}
+    parts = [folder for folder in _folders(root) if _PART.fullmatch(folder.name)]
     with_classes = [part for part in parts if _folders(part) and not _has_image(part)]
-    # classes may be called freight train and steam train: parts are of several kinds, or hold the same classes
-    kinds = {match[2].casefold() for match in parts.values()}
-    classes = Counter(folder.name for part in with_classes for folder in _folders(part))
-    if with_classes and (len(kinds) > 1 or max(classes.values(), default=0) > 1):
+    if len(parts) > 1 and with_classes:  # one alone may be a class
         first = min(with_classes, key=lambda part: "train" not in part.name.casefold())
         names = ", ".join(part.name for part in parts)
         raise LookalikeError(
