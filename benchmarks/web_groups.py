@@ -23,8 +23,7 @@ from lookalike.core.seeds import integer_seed
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.studies.web import protocol
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.training_rows import TrainingRows
-from lookalike.studies.web.validation import Validation, split_training
+from lookalike.studies.web.training_images import TrainingRows, Validation, split_training
 
 BLOCK = 2_048
 SCORES = 16

@@ -36,7 +36,7 @@ from lookalike.studies.web import large_scale
 from lookalike.studies.web.large_scale import BLOCK
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.settings import LogLearning
-from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web.training_images import TrainingRows
 
 AGGRESSIVENESS = 0.1
 CHUNKS = 1_000_000

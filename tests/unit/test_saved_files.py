@@ -26,7 +26,7 @@ from lookalike.ranking.rankings import Rankings
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.web.large_scale import train
 from lookalike.studies.web.settings import LogLearning
-from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web.training_images import TrainingRows
 
 N_FLIPS = 200
 RANDOM = np.random.default_rng(0)

@@ -7,7 +7,7 @@ with logged(snakemake):
     from lookalike.data.rated_triplets import codebook_images
     from lookalike.data.scan import image_paths
     from lookalike.studies.finegrained.description import describe_system
-    from lookalike.studies.finegrained.files import write_system
+    from lookalike.studies.finegrained.systems import write_system
 
     manifest, pairs = read_table(snakemake.input.manifest), read_table(snakemake.input.pairs)
     rows, _ = codebook_images(manifest)

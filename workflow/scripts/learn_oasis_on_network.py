@@ -8,10 +8,9 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table
     from lookalike.core.settings.networks import Sampling
     from lookalike.data.relevance import RelevanceData
-    from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.protocol import oasis_system
     from lookalike.studies.finegrained.settings import EmbeddingOasis
-    from lookalike.studies.finegrained.systems import OASIS_ON_TOP
+    from lookalike.studies.finegrained.systems import OASIS_ON_TOP, write_system
 
     params = snakemake.params.settings
     networks = zip(snakemake.input.vectors, snakemake.input.networks, strict=True)

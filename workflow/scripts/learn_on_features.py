@@ -11,11 +11,10 @@ with logged(snakemake):
     from lookalike.core.settings.networks import Sampling
     from lookalike.data.rated_triplets import codebook_images
     from lookalike.data.relevance import RelevanceData
-    from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.golden import golden_system
     from lookalike.studies.finegrained.protocol import l1hashkpca_system, oasis_system
     from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA
-    from lookalike.studies.finegrained.systems import OASIS
+    from lookalike.studies.finegrained.systems import OASIS, write_system
 
     given, params = snakemake.input, snakemake.params.settings
     sampling, seed = Sampling(**params["sampling"]), params["seed"]

@@ -14,8 +14,7 @@ with logged(snakemake):
     from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import NetworkRun, run_pretraining, stored_pixels
     from lookalike.deep.settings import NetworkSettings
-    from lookalike.studies.finegrained.files import write_system
-    from lookalike.studies.finegrained.systems import system_and_seed
+    from lookalike.studies.finegrained.systems import system_and_seed, write_system
 
     params, stored = snakemake.params.settings, snakemake.output.pixels
     checkpoint_seconds = params["network"].pop("checkpoint_seconds")

@@ -14,8 +14,7 @@ with logged(snakemake):
     from lookalike.studies.web import protocol
     from lookalike.studies.web.results import counted, times_of_ranker
     from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-    from lookalike.studies.web.training_rows import TrainingRows
-    from lookalike.studies.web.validation import split_training
+    from lookalike.studies.web.training_images import TrainingRows, split_training
 
     given, params, output = snakemake.input, snakemake.params.settings, snakemake.output
     log, images, fits = QueryLog.load(given.log), read_table(given.images), [*map(read_json, given.fits)]

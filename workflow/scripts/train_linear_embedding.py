@@ -12,7 +12,7 @@ with logged(snakemake):
     from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import RankingRun, run_linear_embedding
     from lookalike.deep.settings import NetworkSettings
-    from lookalike.studies.finegrained.files import write_system
+    from lookalike.studies.finegrained.systems import write_system
 
     params = snakemake.params.settings
     run = RankingRun(

@@ -12,12 +12,12 @@ with logged(snakemake):
     from lookalike.data.relevance import RelevanceData
     from lookalike.deep.runs import NetworkRun, run_ranking
     from lookalike.deep.settings import NetworkSettings
-    from lookalike.studies.finegrained.files import write_system
     from lookalike.studies.finegrained.systems import (
         CONVNET,
         SINGLE,
         system_and_seed,
         training_name,
+        write_system,
     )
 
     params = snakemake.params.settings

@@ -11,8 +11,7 @@ with logged(snakemake, append=True):
     from lookalike.data.query_log import QueryLog
     from lookalike.studies.web.protocol import CHECKPOINT, train_ranker, write_ranker
     from lookalike.studies.web.settings import HeldOutLog, LogLearning
-    from lookalike.studies.web.training_rows import TrainingRows
-    from lookalike.studies.web.validation import Validation, split_training
+    from lookalike.studies.web.training_images import TrainingRows, Validation, split_training
 
     given, params, threads = snakemake.input, snakemake.params.settings, snakemake.threads
     learning, held_out, seed = LogLearning(**params["learning"]), HeldOutLog(**params["held_out"]), params["seed"]

@@ -17,7 +17,7 @@ from lookalike.core.progress import counted, progress_lines
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.describers import Describer, describe_files, make_describer
 from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_distances
-from lookalike.studies.finegrained.files import SystemResult
+from lookalike.studies.finegrained.systems import SystemResult
 
 Settings = Mapping[str, Any]
 FIT_IMAGES = 2_000

@@ -35,10 +35,9 @@ from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.features.clustering import principal_components
 from lookalike.ranking.distances import DISTANCES, distances_of_rows
-from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.protocol import Features, blocks_of, draw_triplets, stratified_folds, usable_rows
 from lookalike.studies.finegrained.settings import GoldenFeature
-from lookalike.studies.finegrained.systems import GOLDEN
+from lookalike.studies.finegrained.systems import GOLDEN, SystemResult
 
 N_PRINCIPAL = 64
 """Principal components of every feature that embeddings are learned from."""

@@ -21,9 +21,8 @@ from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 from lookalike.features import l1_hash
 from lookalike.learners import oasis
 from lookalike.ranking.distances import pair_distances
-from lookalike.studies.finegrained.files import SystemResult
 from lookalike.studies.finegrained.settings import EmbeddingOasis, L1HashKPCA
-from lookalike.studies.finegrained.systems import EMBEDDED, OASIS
+from lookalike.studies.finegrained.systems import EMBEDDED, OASIS, SystemResult
 
 Features = Mapping[str, Floats]
 """System id of a hand-crafted feature to its vectors (N, d), a row per image id, NaN where there is none."""

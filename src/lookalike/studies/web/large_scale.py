@@ -23,7 +23,7 @@ from lookalike.learners.base import refuse_large_matrix
 from lookalike.learners.kernels import GROUP_COLUMNS, PLAIN, OrderedRows, group_steps, take_steps
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.settings import LogLearning
-from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web.training_images import TrainingRows
 
 BLOCK = 2_048
 """Triplets whose rows are fetched together."""

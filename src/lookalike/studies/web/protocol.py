@@ -27,8 +27,7 @@ from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.query_triplets import warm_up as warm_up_triplets
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import LogLearning, LogTest
-from lookalike.studies.web.training_rows import TrainingRows
-from lookalike.studies.web.validation import Validation, images_of_part
+from lookalike.studies.web.training_images import TrainingRows, Validation, images_of_part
 
 SAMPLER_SETTINGS = {"theta", "relevance", "share", "triplets_per_query"}
 """Settings that decide which triplets are drawn."""

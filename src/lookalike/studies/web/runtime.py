@@ -17,8 +17,7 @@ from lookalike.studies.web import large_scale
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.results import Row, timed_run
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, LogLearning, OasisTimes
-from lookalike.studies.web.training_rows import TrainingRows
-from lookalike.studies.web.validation import Validation, hold_out
+from lookalike.studies.web.training_images import TrainingRows, Validation, hold_out
 
 INTERVALS = 64, 1_048_576
 """Least and most steps between two scores, powers of two."""

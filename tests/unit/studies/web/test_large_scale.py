@@ -12,7 +12,7 @@ from lookalike.learners import OASIS
 from lookalike.studies.web import large_scale
 from lookalike.studies.web.large_scale import train
 from lookalike.studies.web.settings import LogLearning
-from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web.training_images import TrainingRows
 
 N_IMAGES = 60
 BLOCK = 8

@@ -15,8 +15,7 @@ from lookalike.studies.web import protocol
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
-from lookalike.studies.web.training_rows import TrainingRows
-from lookalike.studies.web.validation import Validation, hold_out, images_of_part, split_training
+from lookalike.studies.web.training_images import TrainingRows, Validation, hold_out, images_of_part, split_training
 
 LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0, block=256)
 

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
-from lookalike.studies.web import training_rows
-from lookalike.studies.web.training_rows import TrainingRows
+from lookalike.studies.web import training_images
+from lookalike.studies.web.training_images import TrainingRows
 
 N_WORDS = 40
 
@@ -28,7 +28,7 @@ ORDER = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
 def test_weights_are_those_of_other_studies_by_document_frequency_whatever_the_slices(size, monkeypatch):
-    monkeypatch.setattr(training_rows, "SLICE", size)
+    monkeypatch.setattr(training_images, "SLICE", size)
     rows, idf = TrainingRows(VISTERMS, IDS), inverse_document_frequencies(VISTERMS[IDS])
     expected = tfidf_rows(VISTERMS[IDS], idf).toarray()
     wanted = np.concatenate([np.arange(len(IDS)), [9, 0, 9]])
