@@ -14,7 +14,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -56,26 +55,15 @@ COLUMNS = (
 """Columns of results/claims.csv, all of them text.
 
 ``primary`` is "yes" in the one row that decides a primary claim (in the table of one run, of every claim that some run
-decides), and ``seen`` what had been seen of it before.
-``title`` and ``data`` say on which data it was tested, and over how many repeats; ``tried`` and ``untried`` name parts
-of a study. ``p`` says how sure a verdict is by itself, ``p_adjusted`` among the primary claims of its paper.
-``evidence`` is what decided; ``further`` is a JSON list of what stands beside it, and ``rows`` one of the differences
-behind a verdict, as `lookalike.exhibits.words.differences` gives them."""
+decides), and ``seen`` what had been seen of it before. ``title`` and ``data`` say on which data it was tested, and over
+how many repeats; ``tried`` and ``untried`` name parts of a study. ``reason`` is "" where the predicate decided, else
+``not run``, ``protocol``, ``limit``, ``no interval``, or ``not sure among others``. ``p`` says how sure a verdict is by
+itself, ``p_adjusted`` among the primary claims of its paper (Holm). ``evidence`` is what decided; ``further`` is a JSON
+list of what stands beside it, and ``rows`` one of the differences behind a verdict, as
+`lookalike.exhibits.words.differences` gives them."""
 HEADS = {name: name for name in ("paper", "place", "claim", "title", "verdict", "p_adjusted", "evidence")}
 """Columns of claims.md, and their heads."""
 HEADS |= {"title": "run", "p_adjusted": "p, adjusted"}
-
-
-class Reason(StrEnum):
-    """Why a claim has its outcome."""
-
-    DECIDED = ""
-    NOT_RUN = "not run"
-    PROTOCOL = "protocol"
-    LIMIT = "limit"
-    NO_INTERVAL = "no interval"
-    AMONG_OTHERS = "not sure among others"
-    """It is sure by itself, and not among all primary claims of its paper (Holm)."""
 
 
 class Pairs(NamedTuple):
@@ -132,7 +120,7 @@ class Verdict:
     """The rows behind it, those that decided first."""
     p: float = math.nan
     """The smallest level of intervals at which it comes out so; NaN where it is open."""
-    reason: Reason = Reason.DECIDED
+    reason: str = ""
     why: str = ""
     """Why its predicate did not decide, in a sentence; "" where it did, or its rows say so."""
     scope: Scope = NOWHERE
@@ -174,7 +162,7 @@ def decide(claim: Claim, study: Study) -> Verdict:
     missing = [study.title_of(name) for name in names if not any(map(study.was_run, study.role(name)))]
     if study.not_run or missing:
         why = study.not_run or f"{' and '.join(missing)} not run."
-        return Verdict(Outcome.NOT_RUN, reason=Reason.NOT_RUN, why=why)
+        return Verdict(Outcome.NOT_RUN, reason="not run", why=why)
     scope = study.scope_of(claim)
     ask = partial(PREDICATES[claim.predicate], **claim.parameters)
     groups = [group for setting in scope.settings for group in groups_in(claim, study, setting)]
@@ -182,13 +170,13 @@ def decide(claim: Claim, study: Study) -> Verdict:
     if found.outcome is Outcome.LEFT_OUT:
         found = replace(found, outcome=Outcome.OPEN)
     if found.outcome is Outcome.NOT_RUN:
-        return replace(found, reason=Reason.NOT_RUN, why="" if found.rows else "None of its parts was run.")
+        return replace(found, reason="not run", why="" if found.rows else "None of its parts was run.")
     is_other = bool(claim.protocol) and not study.follows_protocol()
     decides = found.outcome is Outcome.OPEN or any(row.has_interval for row in found.rows)
     for reason, why in (
-        (Reason.PROTOCOL, f"It is about another protocol: {claim.protocol}." * is_other),
-        (Reason.LIMIT, limit_words(claim, found.rows, study)),
-        (Reason.NO_INTERVAL, "" if decides else "Its numbers have no interval here."),
+        ("protocol", f"It is about another protocol: {claim.protocol}." * is_other),
+        ("limit", limit_words(claim, found.rows, study)),
+        ("no interval", "" if decides else "Its numbers have no interval here."),
     ):
         if why:
             return replace(found, outcome=Outcome.OPEN, p=math.nan, reason=reason, why=why)
@@ -363,7 +351,7 @@ def decided(
     primary = []
     for claim in (claim for claim in claims if claim.run):
         rows = (at_hand.get((run, claim.id), {"verdict": Outcome.NOT_RUN}) for run in claim.run)
-        absent = {"dataset": claim.run[0], "title": claim.run[0], "verdict": Outcome.NOT_RUN, "reason": Reason.NOT_RUN}
+        absent = {"dataset": claim.run[0], "title": claim.run[0], "verdict": Outcome.NOT_RUN, "reason": "not run"}
         absent |= {"evidence": f"Not run: {command_of(claim.run[0])}", "further": "[]", "rows": "[]"}
         absent["decided_by"] = words.predicate_words(claim)
         row = next((row for row in rows if row["verdict"] != Outcome.NOT_RUN), absent)
@@ -398,7 +386,7 @@ def _adjust(rows: list[dict[str, str]]) -> None:
                     f"By its own interval it {row['verdict']} (p {own}). Adjusted over the paper's {len(rows)} primary "
                     f"claims (Holm), p is {adjusted}."
                 )
-                row |= {"verdict": Outcome.OPEN, "reason": Reason.AMONG_OTHERS}
+                row |= {"verdict": Outcome.OPEN, "reason": "not sure among others"}
 
 
 def read_claims(path: Path) -> list[dict[str, str]]:

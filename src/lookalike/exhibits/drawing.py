@@ -57,12 +57,8 @@ LEGEND_ROW = 0.16
 """Height of a row of the legend, in inches."""
 MARKER, CAP = 2.4, 3.0
 """Size of markers, and half the width of error bars' caps, in points."""
-BESIDE: Style = {"textcoords": "offset points", "fontsize": 7}
-"""Words beside a place, moved by so many points."""
 DISC = '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="transparent"><title>{}</title></circle>'
 """The disc that shows a point's title: larger than its marker, and unseen."""
-BARE = ("{", "time")
-"""Beginnings of an axis's format that does not say what its number is."""
 Where = Mapping[str, str]
 """Column to value: the rows of one panel."""
 PRINTED, UPRIGHT = ", printed", ", upright"
@@ -206,8 +202,9 @@ def _draw_line(axis: Axes, line: Line) -> None:
     draw_line(line.at, label=line.name or None, **look)
     if line.label:
         place, shift, side = (0, 3, "left") if line.label_left else (1, -3, "right")
-        words: Style = {"ha": side, "va": "top", "color": line.look.colour, **BESIDE}
-        axis.annotate(line.label, (place, line.at), (shift, -3), xycoords=("axes fraction", "data"), **words)
+        words: Style = {"ha": side, "va": "top", "color": line.look.colour, "fontsize": 7}
+        across: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        axis.annotate(line.label, (place, line.at), (shift, -3), **across, **words)
 
 
 def _draw_legend(canvas: Canvas) -> None:
@@ -259,7 +256,7 @@ def number_text(form: Axis, value: float, low: float = math.nan, high: float = m
     if low != high and not math.isnan(low):
         is_even = math.isclose(value - low, spread, rel_tol=1e-6, abs_tol=1e-12)
         number += f" ± {error.lstrip('+')}" if is_even else f" ({least} to {most})"
-    is_bare = form.text.startswith(BARE) and " " not in form.text
+    is_bare = form.text.startswith(("{", "time")) and " " not in form.text
     return f"{form.label}: {number}" if form.label and is_bare else number
 
 

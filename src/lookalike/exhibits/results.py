@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from lookalike.core.files import PathLike, read_table, write_table
 
-COLUMN_TYPES = MappingProxyType(
-    {
-        "study": "str",
-        "setting": "str",
-        "method": "str",
-        "repeat": "str",
-        "metric": "str",
-        "x": "float64",
-        "value": "float64",
-        "unit": "str",
-    }
-)
+COLUMN_TYPES = dict.fromkeys(("study", "setting", "method", "repeat", "metric"), "str")
+COLUMN_TYPES |= {"x": "float64", "value": "float64", "unit": "str"}
 """``setting`` is what the papers' tables have a block of (``classes=10``, ``codebook=10k``), ``repeat`` the fold, draw,
 seed or landmark, and ``x`` what a curve runs along, NaN elsewhere."""
 TIMED_OUT, UNFINISHED = "timed out", "unfinished"
@@ -33,9 +22,9 @@ traced step was chosen; an end of a grid was chosen."""
 def results_frame(rows: pd.DataFrame | Iterable[Mapping[str, object]]) -> pd.DataFrame:
     """Return rows of results as a frame; a column that is left out is "", or NaN for a number."""
     given = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
-    table = given.reindex(columns=list(COLUMN_TYPES))
     texts = [column for column, kind in COLUMN_TYPES.items() if kind == "str"]
-    return table.astype(dict(COLUMN_TYPES) | dict.fromkeys(texts, "object")).fillna(dict.fromkeys(texts, ""))
+    table = given.reindex(columns=list(COLUMN_TYPES)).astype(COLUMN_TYPES | dict.fromkeys(texts, "object"))
+    return table.fillna(dict.fromkeys(texts, ""))
 
 
 def write_results(rows: pd.DataFrame | Iterable[Mapping[str, object]], path: PathLike) -> None:

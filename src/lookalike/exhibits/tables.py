@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 FORMS: Mapping[str, Callable[[float, float], str]] = {"significant": significant, "minutes": minutes_text}
 """Forms of cells that no format can say."""
 Best = Literal["", "max", "min"]
-OURS, PAPER = "ours", "paper"
 NO_TITLES: Names = MappingProxyType({})
 
 
@@ -247,7 +246,7 @@ def sheets_of_cells(
     sheets = list[Sheet]()
     for title, own in _by_block(frame[was_run] if was_run.any() else frame, blocks, titles):
         names, bold = list(dict.fromkeys(own[columns])), list[tuple[int, int]]()
-        sides = {"ours": OURS, "printed": PAPER} if set(own.get("printed_cell", ())) - {""} else {"ours": ""}
+        sides = {"ours": "ours", "printed": "paper"} if set(own.get("printed_cell", ())) - {""} else {"ours": ""}
         lines, printed, alike = list[tuple[str, ...]](), list[int](), rows if columns == "method" else columns
         is_best = {side: _is_best(own[side], own[alike], best) for side in sides if best}
         for value, cells in own.groupby(rows, sort=False, dropna=False):

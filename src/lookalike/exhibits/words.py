@@ -35,8 +35,6 @@ WIDTH = 78
 """Columns of sentences in the terminal: none is narrower."""
 NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
-OUTCOMES = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_RUN)
-"""What claims are counted by."""
 
 
 def signed(text: str) -> str:
@@ -194,7 +192,8 @@ def predicate_words(claim: Claim) -> str:
 def counts_words(rows: Iterable[Mapping[str, str]]) -> str:
     """Say how many primary claims, of rows of results/claims.csv, have each outcome; "" without any."""
     primary = [row for row in rows if row["primary"]]
-    counts = (f"{outcome} {sum(row['verdict'] == outcome for row in primary)}" for outcome in OUTCOMES)
+    outcomes = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_RUN)
+    counts = (f"{outcome} {sum(row['verdict'] == outcome for row in primary)}" for outcome in outcomes)
     return f"The papers' {len(primary)} primary claims: {', '.join(counts)}." if primary else ""
 
 
