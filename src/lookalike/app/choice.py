@@ -8,7 +8,7 @@ to win.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy import special
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from lookalike.app.steps import Scaling
-from lookalike.core.arrays import Array, Doubles, Matrix, Truths
+from lookalike.core.arrays import Array, Doubles, Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.learners.base import SimilarityLearner, is_sparse
@@ -183,27 +183,15 @@ def choose_scaling(X: Matrix, y: Array, seed: int) -> tuple[Scaling, dict[str, f
     return Scaling(how).fit(X), values
 
 
-def held_out_halves(y: Array, seed: int) -> Iterator[Truths]:
-    """Mark the rows of half of the classes, then those of the others, for one halving after the other."""
-    classes, random = usable_classes(y), generator(seed, "own images", "held-out classes")
-    for _ in range(HALVINGS):
-        order = random.permutation(classes)
-        for half in (order[: len(order) // 2], order[len(order) // 2 :]):
-            yield np.isin(y, half)
-
-
 def weight_of(share: float, learner: SimilarityLearner, X: Matrix) -> float:
     """Return the share of a learner's matrix in a blend whose similarity has this share of it, on some rows."""
-    both = plain_scores(X, learner.metric_), learner.similarity(X, X)
-    plain, learned = (float(np.abs(_sizes(scores, learner.metric_)).mean(dtype=np.float64)) for scores in both)
+    both = [plain_scores(X, learner.metric_), learner.similarity(X, X)]
+    if learner.metric_ == "inner_product":  # those of rows with themselves tell how large the others are
+        both = [np.diag(scores) for scores in both]
+    plain, learned = (float(np.abs(scores).mean(dtype=np.float64)) for scores in both)
     if not plain > 0 or not learned > 0:
         return share
     return share * plain / (share * plain + (1 - share) * learned)
-
-
-def _sizes(scores: Array, metric: str) -> Array:
-    """Return what tells how large similarities are: of inner products those of rows with themselves."""
-    return np.diag(scores) if metric == "inner_product" else scores
 
 
 def blend_for_new_classes(
@@ -216,7 +204,11 @@ def blend_for_new_classes(
     rows = judged_rows(y, seed)
     X, y, settings = X[rows], y[rows], _for_some(settings, len(rows) < len(y))
     gains: dict[object, list[Array]] = {}
-    for number, held_out in enumerate(held_out_halves(y, seed)):
+    classes, random = usable_classes(y), generator(seed, "own images", "held-out classes")
+    orders = [random.permutation(classes) for _ in range(HALVINGS)]
+    halves = [half for order in orders for half in np.split(order, [len(order) // 2])]
+    for number, half in enumerate(halves):
+        held_out = np.isin(y, half)
         tell(f"choosing ({name} on classes that are held out)", number, 2 * HALVINGS)
         learner = train(name, settings, X[~held_out], y=y[~held_out])
         asked, own = X[held_out], y[held_out]

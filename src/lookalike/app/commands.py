@@ -115,7 +115,7 @@ def fit(
             "--set",
             metavar="KEY=VALUE",
             help="a setting of the learner; may be repeated. Without n_steps or early_stopping, a learner that takes "
-            "steps sets some of them aside and stops when these are ranked best",
+            "steps holds some rows out and stops when these are ranked best",
         ),
     ] = None,
     seed: options.Seed = 0,

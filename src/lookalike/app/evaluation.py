@@ -104,29 +104,21 @@ def compare_on_triplets(compared: Mapping[str, Compared], triplets: Ints, seed: 
 def agreement(triplets: Ints) -> tuple[float, int]:
     """Return how often answers to one question, which of two is nearer, agree: a mean; and how many have several."""
     others = np.sort(triplets[:, 1:], axis=1)
-    table = pd.DataFrame(
-        {"q": triplets[:, 0], "a": others[:, 0], "b": others[:, 1], "first": triplets[:, 1] == others[:, 0]}
-    )
-    asked = table.groupby(["q", "a", "b"])["first"].agg(["sum", "size"])
-    n, first = asked["size"].to_numpy(), asked["sum"].to_numpy()
+    question = np.unique(np.column_stack([triplets[:, 0], others]), axis=0, return_inverse=True)[1].ravel()
+    n, first = np.bincount(question), np.bincount(question, triplets[:, 1] == others[:, 0])
     again = n > 1
     pairs = first * (first - 1) + (n - first) * (n - first - 1)
     return float(np.mean(pairs[again] / (n[again] * (n[again] - 1)))) if again.any() else np.nan, int(again.sum())
 
 
 def _table(values: Mapping[tuple[str, str], Array], queries: Array, seed: int) -> pd.DataFrame:
-    """Return means and intervals of values by query.
-
-    The attribute ``gains`` has the first method minus the one of the others that has the best mean of the first measure
-    (``over``), a row a measure.
-    """
+    """Return means and intervals of values by query, and as ``gains`` those of the first method over the best other."""
     methods, measures = (list(dict.fromkeys(names)) for names in zip(*values, strict=True))
     columns = ["value", "low", "high", "queries"]
     over = max(methods[1:], key=lambda method: np.nanmean(values[method, measures[0]]))
     gains = {("", measure): values[methods[0], measure] - values[over, measure] for measure in measures}
     found = intervals({**values, **gains}, queries, generator(seed, "own images", "intervals"))
     table = pd.DataFrame([(*key, *found[key]) for key in values], columns=["method", "measure", *columns])
-    table.attrs["gains"] = [
-        {"measure": key[1], "over": over} | dict(zip(columns, found[key], strict=True)) for key in gains
-    ]
+    named = {key[1]: dict(zip(columns, found[key], strict=True)) for key in gains}
+    table.attrs["gains"] = [{"measure": measure, "over": over} | gain for measure, gain in named.items()]
     return table

@@ -35,7 +35,7 @@ NAMES = (ABOUT, IDS, QUERY_MAP, *GALLERIES.values(), "gallery.parquet")
 CHECKED, FIRST = 200, 10
 """Rows of the gallery that ask it, and how many neighbours of each are compared with those of exact ranking."""
 MOST_JUDGED = 2_000
-"""Labelled rows, drawn by the seed, that tell what fewer dimensions lose: each is ranked against all of them."""
+"""Labelled rows, chosen by the seed, that tell what fewer dimensions lose: each is ranked against all of them."""
 
 
 def export(

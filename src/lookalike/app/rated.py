@@ -30,9 +30,9 @@ def rate(
     output: Annotated[Path, Option(metavar="PAGE.html", help="the page to write")],
     title: Annotated[str, Option(metavar="TITLE", help="heading of the page")] = "Which images are similar?",
     neighbours: Annotated[
-        Path | None, Option(metavar="FILE.csv", help="draw PLAN.csv from these neighbours first")
+        Path | None, Option(metavar="FILE.csv", help="make PLAN.csv from these neighbours first")
     ] = None,
-    queries: Annotated[int, Option(metavar="N", min=1, help="query images to draw")] = 25,
+    queries: Annotated[int, Option(metavar="N", min=1, help="query images to choose")] = 25,
     retrieved: Annotated[int, Option(metavar="N", min=1, help="neighbours shown for each query")] = 10,
     random: Annotated[int, Option(metavar="N", min=0, help="unrelated images shown for each query")] = 10,
     seed: options.Seed = 0,
@@ -50,16 +50,16 @@ def rate(
 
     options.check_output(output, options.PAGES, plan, neighbours)
     if neighbours is None:
-        drawn = read_plan(plan)
+        chosen = read_plan(plan)
     else:
         options.check_output(plan, (".csv",), neighbours)
         sizes = {"n_queries": queries, "n_retrieved": retrieved, "n_random": random}
-        drawn = plan_of_file(neighbours, plan, seed=seed, **sizes)
+        chosen = plan_of_file(neighbours, plan, seed=seed, **sizes)
     with together():
-        write_page(drawn, images, output, title=title)
+        write_page(chosen, images, output, title=title)
         if neighbours is not None:
-            write_table(drawn, plan)
-    n_queries, n = int(drawn["query"].nunique()), len(drawn)
+            write_table(chosen, plan)
+    n_queries, n = int(chosen["query"].nunique()), len(chosen)
     result = {"page": str(output), "queries": n_queries, "candidates": n}
     options.tell_result(result, [f"{output}: {n_queries} queries, {n} candidates"], as_json, quiet)
 

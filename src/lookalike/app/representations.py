@@ -36,7 +36,7 @@ from lookalike.features.describers import (
 Files = tuple[list[Path], list[str]]
 """Images, and the SHA-256 of each."""
 MAX_LEARNING_IMAGES = 1000
-"""Images that a codebook is learned from at most: of more, so many are drawn by the seed."""
+"""Images that a codebook is learned from at most: of more, so many are chosen by the seed."""
 _TOGETHER = 16
 """Images that a thread describes at a time, and that an entry of the cache holds."""
 VERSIONS = [__version__, cv2.__version__, PIL.__version__]
@@ -144,7 +144,10 @@ class CachedDescriber:
     def describe(self, files: Files, work: Workers) -> Vectors:
         """Describe images, those that the cache has excepted, as they are before `weigh`."""
         key, path_of = self._key(), dict(zip(files[1], files[0], strict=True))
-        known, parts = self._read_cached(work.cache, key)
+        known, parts = list[str](), list[Vectors]()
+        for arrays in work.cache.read(key):
+            known += [name.tobytes().hex() for name in arrays["sha256"]]
+            parts.append(self.describer.stacked([*arrays["vectors"]]))
         kept = set(known)
         missing = [name for name in path_of if name not in kept]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
@@ -170,9 +173,8 @@ class CachedDescriber:
 
     def _made_by(self, *others: object) -> bytes:
         """Return what decides descriptions, beside what is learned, as text: code, name, settings, and others."""
-        return json.dumps(
-            [VERSIONS, self.describer.system, self.describer.settings(), *others], sort_keys=True
-        ).encode()
+        parts = [VERSIONS, self.describer.system, self.describer.settings(), *others]
+        return json.dumps(parts, sort_keys=True).encode()
 
     def _key(self) -> str:
         """Return the name of this representation in the cache."""
@@ -182,23 +184,11 @@ class CachedDescriber:
                 digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return f"{self.describer.system}-{digest.hexdigest()[:24]}"
 
-    def _read_cached(self, cache: Cache, key: str) -> tuple[list[str], list[Vectors]]:
-        """Read the sha256 of images whose vectors are kept under a key, and these, entry by entry."""
-        known, parts = list[str](), list[Vectors]()
-        for arrays in cache.read(key):
-            known += [name.tobytes().hex() for name in arrays["sha256"]]
-            parts.append(arrays["vectors"])
-            if self.describer.system == VISTERMS:
-                from scipy.sparse import csr_array  # slow to import, and only visterms need it
-
-                parts[-1] = csr_array(parts[-1])
-        return known, parts
-
 
 def stacked(parts: Sequence[Vectors]) -> Vectors:
     """Put rows below one another; sparse ones stay so."""
     if not hasattr(parts[0], "indptr"):
         return np.concatenate(parts)
-    from scipy.sparse import vstack  # as above
+    from scipy.sparse import vstack  # slow to import, and only visterms need it
 
     return vstack(parts, format="csr")

@@ -105,11 +105,11 @@ class Similarity:
         Words of the codebook of visterms; by default suited to the number of images.
     parameters : mapping, optional
         Settings of the learner. Without ``n_steps`` or ``early_stopping``, online learners choose their number of steps
-        by rows that they set aside.
+        by rows that they hold out.
     hold_out : float, default=0.0
         Share of every class (of triplets: of the query rows) that nothing is learned from, for `evaluate`.
     random_state : int, default=0
-        Root of every random draw.
+        Root of every random choice.
     jobs : int, optional
         Images described at a time, by default as many as there are processors; no result depends on it.
     cache : path-like, optional
@@ -421,7 +421,7 @@ class Similarity:
             Neighbours; fewer where the gallery has fewer.
         learned : bool, default=True
             False ranks by the Euclidean distance of the same representation, as before learning.
-        id_column, label_column : str, optional
+        id_column, label_column
             As of `read`.
 
         Returns
@@ -506,7 +506,11 @@ class Similarity:
         self._check_fitted()
         found = self.read(source, labels, triplets, **columns).related()
         seen = self.learned_from(found)
-        self._tell_known_ids(found, seen)
+        if found.root is None and not found.numbered:
+            train = self.rows_.loc[self.rows_["role"] == TRAIN, "id"].to_numpy(str)
+            if n_known := int((np.isin(found.ids, train) & ~seen).sum()):
+                others = f"the model has learned from {n_known:,} ids of {found.source} with other numbers"
+                warnings.warn(f"{others}: if rounding changed them, they are no new vectors", stacklevel=2)
         answers = np.zeros(0 if found.triplets is None else len(found.triplets), bool)
         if found.triplets is not None and self._of_fit["n_answers_held_out"]:
             about_seen = seen[found.triplets].all(axis=1)
@@ -533,20 +537,15 @@ class Similarity:
     def evaluate_new_classes(self, source: Source, labels: Labels = None, **columns: Unpack[Columns]) -> pd.DataFrame:
         """Compare as `evaluate` does, on classes that a learner of the same kind and settings has not learned from.
 
-        A quarter of the classes is drawn by `random_state`, at least two. The learner is fitted to all rows of the
+        A quarter of the classes is chosen by `random_state`, at least two. The learner is fitted to all rows of the
         other classes, those that the model has learned from too, which takes about as long as `fit`. A model of
-        triplets, or fewer than four classes of two rows, are a `LookalikeError`.
-
-        Parameters
-        ----------
-        source, labels, id_column, label_column
-            As of `read`.
+        triplets, or fewer than four classes of two rows, are a `LookalikeError`. The parameters are those of `read`.
 
         Returns
         -------
         DataFrame
-            As of `evaluate`, of mean average precision. Its ``attrs`` have the ``gains``, the ``classes`` that were
-            drawn, how many rows of them were ``evaluated``, and how many rows were ``learned_from``.
+            As of `evaluate`, of mean average precision. Its ``attrs`` have the ``gains``, the new ``classes``, how many
+            rows of them were ``evaluated``, and how many rows were ``learned_from``.
         """
         name = type(self.learner_).__name__
         found = self.read(source, labels, **columns).related()
@@ -572,12 +571,8 @@ class Similarity:
         All learn from the rows that the model has learned from, and are asked with the others (``seen``); and again
         without a quarter of the classes, and are asked with these (``new``, as of `evaluate_new_classes`). Those
         beside it are learners of this package with their defaults, of scikit-learn LDA, logistic regression and, of few
-        rows, NCA; and Euclidean distance and cosine without learning.
-
-        Parameters
-        ----------
-        source, labels, id_column, label_column
-            As of `read`: the source that the model has learned from, of which it holds some rows out.
+        rows, NCA; and Euclidean distance and cosine without learning. The parameters are those of `read`, of the source
+        that the model has learned from, of which it holds some rows out.
 
         Returns
         -------
@@ -663,15 +658,6 @@ class Similarity:
         with suppress(LookalikeError):
             found = sources.distinct(found)
         self.representation_.fit(found.files, self.random_state, self._work())
-
-    def _tell_known_ids(self, found: Rows, seen: Truths) -> None:
-        """Warn of vectors that are not known by their numbers, and whose ids were learned from."""
-        if found.root is not None or found.numbered:
-            return
-        train = self.rows_.loc[self.rows_["role"] == TRAIN, "id"].to_numpy(str)
-        if n_known := int((np.isin(found.ids, train) & ~seen).sum()):
-            known = f"the model has learned from {n_known:,} ids of {found.source} with other numbers"
-            warnings.warn(f"{known}: if rounding changed them, they are no new vectors", stacklevel=3)
 
     def learner_rows(self, rows: Rows) -> Matrix:
         """Return rows that were read before as the learner takes them: (n, d)."""
@@ -853,8 +839,8 @@ class Similarity:
         if rows.X is None or not hasattr(self, "pipeline_"):
             return rows
         if rows.X.shape[1] != self._n_dimensions:
-            kinds = f"{rows.X.shape[1]:,} dimensions, and the model compares vectors of {self._n_dimensions:,}"
-            raise LookalikeError(f"{rows.source} has {kinds}: give vectors of the same kind as it learned from")
+            differ = f"{rows.X.shape[1]:,} dimensions, and the model compares vectors of {self._n_dimensions:,}"
+            raise LookalikeError(f"{rows.source} has {differ}: give vectors of the same kind as it learned from")
         if is_sparse(rows.X) and len(self.scaling.mean_):
             raise LookalikeError(f"{rows.source} is sparse, and the model compares dense vectors: save it as .npy")
         learned = self.columns_

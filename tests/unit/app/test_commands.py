@@ -14,7 +14,7 @@ from lookalike import __version__
 from lookalike.app.options import StageReport
 from lookalike.studies.finegrained import own_triplets
 
-DRAW = "--neighbours neighbours.csv --queries 3 --retrieved 2 --random"
+PLAN = "--neighbours neighbours.csv --queries 3 --retrieved 2 --random"
 GOOD = {
     "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
     "rank": "rank m.lookalike photos/red/1.png --gallery photos -k 2",
@@ -41,9 +41,9 @@ MISTAKES = [
     ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt must end in .html"),
     ("features photos --output v.txt", "v.txt must end in .npz or .npy"),
     ("features photos --output labels.npy --representation color", "labels.csv exists and was not written by"),
-    (f"rate new.csv --images release --output p.html {DRAW} 2", "of the plan cannot be shown"),
-    (f"rate plan.csv --images photos --output p.html {DRAW} 3", "holds another plan"),
-    (f"rate new.csv --images photos --output p.html {DRAW} 99", "no plan can be drawn from neighbours.csv: only 8 ima"),
+    (f"rate new.csv --images release --output p.html {PLAN} 2", "of the plan cannot be shown"),
+    (f"rate plan.csv --images photos --output p.html {PLAN} 3", "holds another plan"),
+    (f"rate new.csv --images photos --output p.html {PLAN} 99", "no plan can be drawn from neighbours.csv: only 8 ima"),
     ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
     ("evaluate-triplets release --features hog --output release/t0/new.csv", "would lie in the folder release: "),
     ("evaluate-triplets release --model color.lookalike --features hog,color", "would both be called color in the tab"),
@@ -57,7 +57,7 @@ MISTAKES = [
     *[
         (line.format(target), sentence)
         for line in (
-            *("ratings plan.csv ada.csv --output {}", f"rate {{}} --images photos --output p.html {DRAW} 2"),
+            *("ratings plan.csv ada.csv --output {}", f"rate {{}} --images photos --output p.html {PLAN} 2"),
             *("rank m.lookalike photos/red/1.png --gallery photos --html {}", "features photos --output {}"),
         )
         for target, sentence in (

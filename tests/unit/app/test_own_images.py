@@ -245,8 +245,8 @@ def test_names_of_files_cannot_steer_the_terminal(here, call, result, refused):
 def test_a_page_from_own_neighbours(here, call, result):
     (here / "plan.csv").unlink()
     rate = ["rate", "plan.csv", "--images", "photos", "--output", "page.html"]
-    drawn = result(*rate, "--neighbours neighbours.csv --queries 3 --retrieved 3 --random 3", "--title", "Photos")
-    assert drawn == {"page": "page.html", "queries": 3, "candidates": 18}
+    planned = result(*rate, "--neighbours neighbours.csv --queries 3 --retrieved 3 --random 3", "--title", "Photos")
+    assert planned == {"page": "page.html", "queries": 3, "candidates": 18}
     assert "Photos" in (here / "page.html").read_text()
     before = (here / "plan.csv").read_bytes()
     assert len(read_plan("plan.csv")) == 3 * 6
