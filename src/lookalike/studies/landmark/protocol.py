@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
+from lookalike.core.files import read_csr, read_table
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.exhibits.results import select
@@ -72,6 +74,14 @@ class LandmarkData:
     """``query``, ``image_id``, ``relevance``."""
     clock: Clock
     """What the weights took, as ``features``."""
+    n_features: float
+    """Words of a photograph on average."""
+    learning_images: pd.DataFrame
+    """``landmark``, ``draw``, ``image_id``, ``role``: those that each landmark is learned from."""
+    seed: int
+    """Root seed."""
+    passes: float | None = None
+    """Steps for each triplet of learners that draw triplets at random; their own number if None."""
 
     def empty_queries(self) -> Truths:
         """Tell which queries have no word in their rectangle that weighs anything: bool, shape (n_queries,)."""
@@ -90,8 +100,12 @@ def landmark_data(
     queries: pd.DataFrame,
     relevance: pd.DataFrame,
     image_ids: ArrayLike | None = None,
+    **learning: Any,
 ) -> LandmarkData:
-    """Weight gallery and queries once for all runs; `image_ids` can be retrieved, by default all."""
+    """Weight gallery and queries once for all runs; `image_ids` can be retrieved, by default all.
+
+    `learning` are learning images, root seed and passes.
+    """
     images = np.arange(counts.shape[0]) if image_ids is None else np.unique(np.asarray(image_ids))
     clock = Clock()
     with clock("features"):
@@ -100,7 +114,8 @@ def landmark_data(
         idf = inverse_document_frequencies(gallery)
         rows, query_rows = (tfidf_rows(part, idf, "float64") for part in (gallery, query_counts))
     queries = queries.reset_index(drop=True)
-    data = LandmarkData(rows, images.astype(np.int32), query_rows, queries, relevance, clock)
+    n_features, ids = float(gallery.sum() / len(images)), images.astype(np.int32)
+    data = LandmarkData(rows, ids, query_rows, queries, relevance, clock, n_features, **learning)
     lost = queries.loc[data.positions(queries["image_id"].to_numpy()) < 0, "query"].tolist()
     if lost:
         raise LookalikeError(
@@ -114,6 +129,16 @@ def landmark_data(
             stacklevel=2,
         )
     return data
+
+
+def read_data(files: Any, settings: Mapping[str, Any]) -> LandmarkData:
+    """Return the data that a job is given as files, with the root seed and the passes of its settings."""
+    counts, query_counts = read_csr(files.counts), read_csr(files.query_counts)
+    queries, relevance, learning_images = (read_table(files[n]) for n in ("queries", "relevance", "learning_images"))
+    manifest = read_table(files.manifest)
+    image_ids = manifest.loc[manifest["status"] == "ok", "image_id"].to_numpy()
+    learning = {"learning_images": learning_images, "seed": settings["seed"], "passes": settings["passes"]}
+    return landmark_data(counts, query_counts, queries, relevance, image_ids, **learning)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,29 +161,27 @@ class LandmarkTask:
 
 def run_landmark(
     data: LandmarkData,
-    learning_images: pd.DataFrame,
     landmark: str,
     draw: int,
     spec: Fit,
     *,
-    seed: int,
     method: str,
     chosen: Mapping[str, object] = MappingProxyType({}),
-    passes: float | None = None,
     n_top: int = 50,
 ) -> Run:
     """Learn a landmark's metric from one draw, with `chosen` constants; its queries rank the other images.
 
     Of each ranking the first `n_top` images are kept.
     """
-    learner = make_learner(spec, fold_seed(seed, landmark, draw, "fit"), chosen)
+    seed = fold_seed(data.seed, landmark, draw, "fit")
+    learner = make_learner(spec, seed, chosen)
     warm_up(spec.learner)
     clock = Clock()
     with clock("features"):
-        task = landmark_task(data, learning_images, landmark, draw, seed=seed)
+        task = landmark_task(data, landmark, draw)
     model, rankings, not_converged = None, LandmarkRankings.none(), ""
     metrics: dict[str, float] = {}
-    triplets = triplets_for(learner, task.triplets, task.seeds["steps"], passes)
+    triplets = triplets_for(learner, task.triplets, task.seeds["steps"], data.passes)
     try:
         with clock("fit"), cpu_time_limit(spec.time_limit, "the fit"):
             model = learner.fit_triplets(task.X, triplets)
@@ -180,7 +203,7 @@ def run_landmark(
         "subset": landmark,
         "fold": int(draw),
         "n_triplets": len(triplets),
-        "seeds": {**task.seeds, "fit": fold_seed(seed, landmark, draw, "fit")},
+        "seeds": {**task.seeds, "fit": seed},
     }
     return Run(model, fit, metrics, rankings)
 
@@ -191,11 +214,9 @@ def write_landmark(run: Run, folder: Path, names: Mapping[str, object]) -> str:
     return run.write(folder, rows_of_run(run.metrics, run.fit), {**names, **keys})
 
 
-def landmark_task(
-    data: LandmarkData, learning_images: pd.DataFrame, landmark: str, draw: int, *, seed: int
-) -> LandmarkTask:
+def landmark_task(data: LandmarkData, landmark: str, draw: int) -> LandmarkTask:
     """Take one draw's rows, triplets, gallery and queries."""
-    drawn = select(learning_images, landmark=landmark, draw=draw)
+    drawn = select(data.learning_images, landmark=landmark, draw=draw)
     positives, negatives = (select(drawn, role=role)["image_id"].to_numpy() for role in ("positive", "negative"))
     # sorted, so that no number depends on the order of the table
     learned = np.concatenate([np.sort(positives), np.sort(negatives)])
@@ -207,7 +228,9 @@ def landmark_task(
         )
     # without the method: triplets and ties are the same for all
     names = ("landmark", landmark, "draw", int(draw))
-    seeds = {purpose: integer_seed(seed, *names, purpose) for purpose in ("triplets", "steps", "ties", "validation")}
+    seeds = {
+        purpose: integer_seed(data.seed, *names, purpose) for purpose in ("triplets", "steps", "ties", "validation")
+    }
     gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
     queries = np.flatnonzero((data.queries["landmark"] == landmark).to_numpy())
     return LandmarkTask(
@@ -229,16 +252,7 @@ def triplets_for(learner: SimilarityLearner, triplets: Ints, seed: int, passes: 
     return np.asarray(triplets[rng.integers(len(triplets), size=n_steps)])
 
 
-def chosen_constants(
-    data: LandmarkData,
-    learning_images: pd.DataFrame,
-    landmarks: Sequence[str],
-    draw: int,
-    spec: Fit,
-    *,
-    seed: int,
-    passes: float | None = None,
-) -> dict[str, object]:
+def chosen_constants(data: LandmarkData, landmarks: Sequence[str], draw: int, spec: Fit) -> dict[str, object]:
     """Return the first of a method's settings that ranks images best which landmarks hold out of those to learn from.
 
     One landmark alone has too few of them to tell settings apart. Nothing is chosen where there is one setting.
@@ -246,39 +260,28 @@ def chosen_constants(
     settings = grid(spec.select)
     scores = np.zeros(len(settings))
     for landmark in landmarks if len(settings) > 1 else ():
-        task = landmark_task(data, learning_images, landmark, draw, seed=seed)
-        scores += held_out_scores(spec, settings, task, fold_seed(seed, landmark, draw, "fit"), passes)
+        task, seed = landmark_task(data, landmark, draw), fold_seed(data.seed, landmark, draw, "fit")
+        scores += held_out_scores(spec, settings, task, seed, data.passes)
     return settings[int(np.argmax(scores))]
 
 
 def measure_lead(
-    data: LandmarkData,
-    learning_images: pd.DataFrame,
-    landmarks: Sequence[str],
-    specs: Mapping[str, Fit],
-    *,
-    setting: str,
-    n_features: float,
-    chosen_draws: int,
-    seed: int,
-    passes: float | None = None,
+    data: LandmarkData, landmarks: Sequence[str], specs: Mapping[str, Fit], *, setting: str, chosen_draws: int
 ) -> list[dict[str, object]]:
     """Return rows of results with one codebook: mean average precision of whole images as queries, in percent.
 
     Methods whose constants are chosen run in the first `chosen_draws` draws.
     """
     names = {"study": "landmark", "setting": setting}
-    rows: list[dict[str, object]] = [{**names, "metric": FEATURES, "value": n_features, "unit": "features"}]
-    draws = sorted(set(learning_images["draw"]))
+    rows: list[dict[str, object]] = [{**names, "metric": FEATURES, "value": data.n_features, "unit": "features"}]
+    draws = sorted(set(data.learning_images["draw"]))
     for method, spec in specs.items():
         for draw in draws[:chosen_draws] if spec.select else draws:
-            of_draw = (data, learning_images, landmarks, draw, spec)
-            chosen = chosen_constants(*of_draw, seed=seed, passes=passes)
+            chosen = chosen_constants(data, landmarks, draw, spec)
             for landmark in landmarks:
-                task = (data, learning_images, landmark, draw, spec)
-                result = run_landmark(*task, seed=seed, method=method, chosen=chosen, passes=passes, n_top=1)
+                run = run_landmark(data, landmark, draw, spec, method=method, chosen=chosen, n_top=1)
                 found = {"setting": f"{setting};landmark={landmark}", "method": method, "repeat": str(draw)}
-                value = 100 * result.metrics[MAP_FULL]
+                value = 100 * run.metrics[MAP_FULL]
                 rows.append({**names, **found, "metric": MAP_FULL, "value": value, "unit": "percent"})
     return rows
 

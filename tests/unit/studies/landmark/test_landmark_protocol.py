@@ -73,20 +73,22 @@ def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, seed=3, **changes):
     return draw_learning_images(*given, **learning, seed=seed)
 
 
-@pytest.fixture(scope="module")
-def learning_images():
-    return drawn()
+DRAWN = drawn()
+
+
+def data_of(study=STUDY, **given):
+    return protocol.landmark_data(*study, **{"learning_images": DRAWN, "seed": 3} | given)
 
 
 @pytest.fixture(scope="module")
 def data():
-    return protocol.landmark_data(*STUDY)
+    return data_of()
 
 
-def run(data, learning_images, landmark="castle", draw=0, method="soml-da", **changes):
-    known = {name: changes.pop(name) for name in ("n_top", "passes", "chosen") if name in changes}
+def run(data, landmark="castle", draw=0, method="soml-da", **changes):
+    known = {name: changes.pop(name) for name in ("n_top", "chosen") if name in changes}
     spec = SPECS[method].model_copy(update=changes)
-    return protocol.run_landmark(data, learning_images, landmark, draw, spec, seed=3, method=method, **known)
+    return protocol.run_landmark(data, landmark, draw, spec, method=method, **known)
 
 
 def judged(landmark, *kinds, study=STUDY):
@@ -116,13 +118,13 @@ def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_land
     assert ever == judged("abbey", "good", "ok") - asked["abbey"] - {image}, "every other one can be drawn"
 
 
-def test_a_draw_depends_on_its_landmark_and_number_alone(learning_images):
+def test_a_draw_depends_on_its_landmark_and_number_alone():
     shuffled = STUDY._replace(relevance=STUDY.relevance.sample(frac=1, random_state=0))
     alone = drawn(shuffled, ["castle"], draws=3)
-    both = learning_images[learning_images.landmark == "castle"].reset_index(drop=True)
+    both = DRAWN[DRAWN.landmark == "castle"].reset_index(drop=True)
     pd.testing.assert_frame_equal(both, alone[alone.draw < 2].reset_index(drop=True))
     assert len({frozenset(rows.image_id) for _, rows in alone.groupby("draw")}) == 3
-    assert not learning_images.equals(drawn(seed=4))
+    assert not DRAWN.equals(drawn(seed=4))
 
 
 def test_seven_positives_and_500_negatives_make_the_papers_21000_triplets_in_random_order():
@@ -142,31 +144,31 @@ def test_seven_positives_and_500_negatives_make_the_papers_21000_triplets_in_ran
     np.testing.assert_array_equal(steps[:100], protocol.triplets_for(DiagonalOASIS(n_steps=100), triplets, 5))
 
 
-def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once(learning_images, recwarn):
-    protocol.landmark_data(*STUDY)
+def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once(recwarn):
+    data_of()
     assert not recwarn.list
     query_counts, everywhere = STUDY.query_counts.toarray(), STUDY.counts.toarray()
     query_counts[[0, 4]] = 0
     everywhere[:, 0] = 1  # a word of all images weighs nothing
     query_counts[4, 0] = 3
     with pytest.warns(UserWarning, match=r"query (abbey_1|bridge_2) has no weighted word in its rectangle") as caught:
-        data = protocol.landmark_data(sp.csr_array(everywhere), sp.csr_array(query_counts), *STUDY[2:])
+        data = data_of((sp.csr_array(everywhere), sp.csr_array(query_counts), *STUDY[2:]))
     assert len(caught) == 2
     draws = product(LANDMARKS, (0, 1))
-    results = [run(data, learning_images, *draw, "tfidf") for draw in draws]
+    results = [run(data, *draw, "tfidf") for draw in draws]
     assert [result.fit["n_empty_queries"] for result in results] == [1, 1, 1, 1, 0, 0]
     np.testing.assert_array_equal(results[0].rankings.top_scores[0], 0)
 
 
 @pytest.mark.parametrize("n_lost", [0, 1])
-def test_a_run_follows_from_the_protocol_step_by_step(learning_images, n_lost):
+def test_a_run_follows_from_the_protocol_step_by_step(n_lost):
     """Also where an image cannot be read, which is a positive that no query finds."""
-    own = learning_images.query("landmark == 'bridge' and draw == 1").image_id.to_numpy()
+    own = DRAWN.query("landmark == 'bridge' and draw == 1").image_id.to_numpy()
     lost = sorted(judged("bridge", "ok") - set(own))[:n_lost]
     readable = np.setdiff1d(np.arange(N_IMAGES), lost)
-    data = protocol.landmark_data(*STUDY, image_ids=readable)
-    result = run(data, learning_images, "bridge", 1, "soml-tg", n_top=1000)
-    task = protocol.landmark_task(data, learning_images, "bridge", 1, seed=3)
+    data = data_of(image_ids=readable)
+    result = run(data, "bridge", 1, "soml-tg", n_top=1000)
+    task = protocol.landmark_task(data, "bridge", 1)
     idf = inverse_document_frequencies(STUDY.counts[readable])
     X, asked = (tfidf_rows(counts, idf, "float64").toarray() for counts in (STUDY.counts, STUDY.query_counts))
     model = SOMLTG(regularization=1e-5).fit_triplets(sp.csr_array(X[own]), task.triplets)
@@ -209,8 +211,8 @@ class Coarse:
         return np.tile(np.arange(B.shape[0]) * 7919 % self.n_values, (A.shape[0], 1)).astype(float)
 
 
-def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_method(data, learning_images):
-    tasks = [protocol.landmark_task(data, learning_images, "abbey", draw, seed=3) for draw in (0, 1)]
+def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_method(data):
+    tasks = [protocol.landmark_task(data, "abbey", draw) for draw in (0, 1)]
     images = data.image_ids[tasks[0].gallery]
     for n_values in (1, 3):
         orders = protocol.rank_task(Coarse(n_values), data, tasks[0], n_top=1000).top
@@ -219,18 +221,18 @@ def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_m
         np.testing.assert_array_equal(orders, np.tile(expected, (QUERIES, 1)))
     assert [i for i in images if i in tasks[1].gallery] != [i for i in tasks[1].gallery if i in images]
     # abbey has the first images of all: by name, a similarity that knows nothing would be perfect
-    tasks_by_seed = (protocol.landmark_task(data, learning_images, "abbey", 0, seed=seed) for seed in range(3))
+    tasks_by_seed = (protocol.landmark_task(replace(data, seed=seed), "abbey", 0) for seed in range(3))
     precisions = [protocol.rank_task(Coarse(1), data, task).average_precision()[0] for task in tasks_by_seed]
     share = (GOOD + OK - 5) / (len(images) - JUNK)
     assert len(set(precisions)) == 1
     assert precisions[0] == pytest.approx(share, abs=0.05)
-    again = protocol.landmark_task(data, learning_images.sample(frac=1, random_state=0), "abbey", 0, seed=3)
+    again = protocol.landmark_task(data_of(learning_images=DRAWN.sample(frac=1, random_state=0)), "abbey", 0)
     for name in ("gallery", "triplets", "queries"):
         np.testing.assert_array_equal(getattr(again, name), getattr(tasks[0], name))
 
 
-def test_learning_finds_planted_words_and_a_record_says_how(data, learning_images):
-    before, after = (run(data, learning_images, method=method) for method in ("tfidf", "oasis-diagonal"))
+def test_learning_finds_planted_words_and_a_record_says_how(data):
+    before, after = (run(data, method=method) for method in ("tfidf", "oasis-diagonal"))
     assert after.metrics["map"] > before.metrics["map"] + 0.05
     assert "sparsity" not in before.metrics, "nothing is learned, so no weight can be left out"
     fit = json.loads(json.dumps(after.fit))
@@ -241,43 +243,40 @@ def test_learning_finds_planted_words_and_a_record_says_how(data, learning_image
     assert set(fit["seconds"]) == set(fit["cpu_seconds"]) == {"features", "fit", "rank"}
 
 
-def test_mistakes_say_what_to_do(data, learning_images):
-    image, n_others = learning_images.image_id[0], N_IMAGES - GOOD - OK - JUNK
-    fewer = protocol.landmark_data(*STUDY, image_ids=np.setdiff1d(data.image_ids, image))
-    nothing = protocol.landmark_data(*STUDY._replace(relevance=STUDY.relevance[STUDY.relevance.relevance == "junk"]))
+def test_mistakes_say_what_to_do(data):
+    image, n_others = DRAWN.image_id[0], N_IMAGES - GOOD - OK - JUNK
+    fewer = data_of(image_ids=np.setdiff1d(data.image_ids, image))
+    nothing = data_of(STUDY._replace(relevance=STUDY.relevance[STUDY.relevance.relevance == "junk"]))
     without = np.setdiff1d(np.arange(N_IMAGES), STUDY.queries.image_id[4])
     wrong = {"parameters": {"lambda": 1}}
     calls = {
         f"{POSITIVES_LEFT} good or ok .* lower learning.positives, or": lambda: drawn(positives=POSITIVES_LEFT),
         f"abbey has {n_others} images .* to at most {n_others}": lambda: drawn(negatives=n_others + 1),
         "no query of landmark 'tower'; there are landmarks: abbey, bridge": lambda: drawn(landmarks=["tower"]),
-        "the image of query bridge_2 is not among": lambda: protocol.landmark_data(*STUDY, image_ids=without),
-        "SOMLTG has no parameter 'lambda'": lambda: run(data, learning_images, method="soml-tg", **wrong),
-        f"image {image}, drawn for landmark abbey, is not in": lambda: run(fewer, learning_images, "abbey"),
-        "no image is good .* queries abbey_1, abbey_2": lambda: run(nothing, learning_images, "abbey", method="tfidf"),
+        "the image of query bridge_2 is not among": lambda: data_of(image_ids=without),
+        "SOMLTG has no parameter 'lambda'": lambda: run(data, method="soml-tg", **wrong),
+        f"image {image}, drawn for landmark abbey, is not in": lambda: run(fewer, "abbey"),
+        "no image is good .* queries abbey_1, abbey_2": lambda: run(nothing, "abbey", method="tfidf"),
     }
     for sentence, call in calls.items():
         with pytest.raises(LookalikeError, match=sentence):
             call()
     assert len(drawn(landmarks=["abbey"], positives=POSITIVES_LEFT - 1, negatives=n_others, draws=1)) > n_others
     with pytest.warns(UserWarning, match="similarities are NaN: each counts as a mistake"):
-        lost = protocol.rank_task(
-            Coarse(np.nan), data, protocol.landmark_task(data, learning_images, "abbey", 0, seed=3)
-        )
+        lost = protocol.rank_task(Coarse(np.nan), data, protocol.landmark_task(data, "abbey", 0))
     n_judged = np.diff(lost.offsets)
     np.testing.assert_array_equal(lost.ranks[0], np.repeat(lost.n_gallery - n_judged + 1, n_judged))
 
 
-def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data, learning_images):
+def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data):
     choices = {"gamma": [1e-4, 1e-2, 10.0], "rho": [0.1]}
     spec = SPECS["soml-da"].model_copy(update={"select": choices})
 
-    def chosen(study=data, images=learning_images, **changes):
-        given = spec.model_copy(update=changes)
-        return protocol.chosen_constants(study, images, LANDMARKS, 0, given, seed=3)
+    def chosen(study=data, **changes):
+        return protocol.chosen_constants(study, LANDMARKS, 0, spec.model_copy(update=changes))
 
     found = chosen()
-    task = protocol.landmark_task(data, learning_images, "castle", 0, seed=3)
+    task = protocol.landmark_task(data, "castle", 0)
     scores = protocol.held_out_scores(spec, protocol.grid(choices), task, 1, None)
     # a gamma of 10 leaves no weight, so that images come in a random order
     assert scores[2] < scores[:2].min()
@@ -285,17 +284,17 @@ def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data, le
     assert chosen(select={"gamma": [7.0]}) == {"gamma": 7.0}, "one setting is no choice"
     assert chosen(select={"gamma": [20.0, 10.0]}) == {"gamma": 20.0}, "ties go to the first"
     # what is retrieved from changes nothing: only images to learn from are read
-    own = set(learning_images.loc[learning_images["draw"] == 0, "image_id"])
+    own = set(DRAWN.loc[DRAWN["draw"] == 0, "image_id"])
     emptied = data.rows.toarray()
     emptied[[row for row, image in enumerate(data.image_ids) if image not in own]] = 1.0
     assert chosen(replace(data, rows=sp.csr_array(emptied))) == found
-    result = run(data, learning_images, chosen=found)
+    result = run(data, chosen=found)
     assert result.fit["selected"] == found
     assert result.fit["parameters"] == SPECS["soml-da"].parameters | found
 
 
-def test_passes_follow_the_number_of_triplets(data, learning_images):
+def test_passes_follow_the_number_of_triplets(data):
     n_triplets = 5 * 4 * 40
     for method, passes, steps in (("oasis-diagonal", None, 4000), ("oasis-diagonal", 1.5, 1.5 * n_triplets)):
-        assert run(data, learning_images, method=method, passes=passes).fit["n_triplets"] == steps
-    assert run(data, learning_images, method="soml-tg", passes=1.5).fit["n_triplets"] == n_triplets
+        assert run(replace(data, passes=passes), method=method).fit["n_triplets"] == steps
+    assert run(replace(data, passes=1.5), method="soml-tg").fit["n_triplets"] == n_triplets
