@@ -592,7 +592,7 @@ def benchmark(kind: str, n: int, d: int, arguments: argparse.Namespace, folder: 
         operations = n * d * size + (5 * d**3 / 3 if components is None else 2 * n * d * components)
         results += benchmark_exact(rca, "metric-learn", setting | {"operations": operations}, arguments, folder)
     if "LEGO" in arguments.learners:
-        from lookalike.learners.pairs import PairSampler
+        from lookalike.learners import PairSampler
 
         lego = job | {"learner": "LEGO", "pairs": PairSampler(y, 0).draw(arguments.pairs).tolist()}
         results += benchmark_exact(lego, "NumPy", setting | {"operations": 2 * min(n, d) ** 2}, arguments, folder)

@@ -47,11 +47,11 @@ from lookalike.data.scan import refuse_parts
 from lookalike.data.splits import draw_codebook_pool
 from lookalike.features.describers import VISTERMS, StageProgress, silent
 from lookalike.learners.base import IN_FLOAT32, SimilarityLearner, is_sparse, largest_value
+from lookalike.learners.diagonal import TFIDF
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.model_io import from_state
 from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
-from lookalike.learners.tfidf import TFIDF
 
 BASELINE, COSINE, OF_VECTORS = "Euclidean", "cosine", "vectors"
 MOST_COMPARED = 2_000

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from lookalike.learners.base import warm_up as warm_up
     from lookalike.learners.classifiers import LDA as LDA
     from lookalike.learners.classifiers import LogisticRegression as LogisticRegression
-    from lookalike.learners.diagonal_oasis import DiagonalOASIS as DiagonalOASIS
+    from lookalike.learners.diagonal import TFIDF as TFIDF
+    from lookalike.learners.diagonal import DiagonalOASIS as DiagonalOASIS
     from lookalike.learners.euclidean import Euclidean as Euclidean
     from lookalike.learners.lego import LEGO as LEGO
     from lookalike.learners.lmnn import LMNN as LMNN
@@ -50,23 +51,22 @@ if TYPE_CHECKING:
     from lookalike.learners.mmc import MMC as MMC
     from lookalike.learners.model_io import load as load
     from lookalike.learners.oasis import OASIS as OASIS
-    from lookalike.learners.oasis_variants import AveragedOASIS as AveragedOASIS
-    from lookalike.learners.oasis_variants import DissimOASIS as DissimOASIS
-    from lookalike.learners.oasis_variants import OnlineProjOASIS as OnlineProjOASIS
-    from lookalike.learners.pairs import PairSampler as PairSampler
+    from lookalike.learners.oasis import AveragedOASIS as AveragedOASIS
+    from lookalike.learners.oasis import DissimOASIS as DissimOASIS
+    from lookalike.learners.oasis import OnlineProjOASIS as OnlineProjOASIS
     from lookalike.learners.qpao import QPAO as QPAO
     from lookalike.learners.rca import RCA as RCA
     from lookalike.learners.soml import SOMLDA as SOMLDA
     from lookalike.learners.soml import SOMLTG as SOMLTG
-    from lookalike.learners.tfidf import TFIDF as TFIDF
     from lookalike.learners.triplet_products import TripletProducts as TripletProducts
+    from lookalike.learners.triplets import PairSampler as PairSampler
     from lookalike.learners.triplets import TripletSampler as TripletSampler
 
     LEARNERS: dict[str, type[SimilarityLearner]]
 
 _PARTS = {
     "SimilarityLearner": "base",
-    "PairSampler": "pairs",
+    "PairSampler": "triplets",
     "TripletProducts": "triplet_products",
     "TripletSampler": "triplets",
     "load": "model_io",

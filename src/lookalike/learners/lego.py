@@ -22,8 +22,8 @@ from lookalike.learners.base import is_number
 from lookalike.learners.centring import FAR, centre_of, is_sparse, less, squared_distances
 from lookalike.learners.kernels import Compressed, Rows, add_dense, longest_row, room_for, sparse_dot, subtract_rows
 from lookalike.learners.online import Draw, OnlineLearner, feed
-from lookalike.learners.pairs import PairSampler, check_pairs
 from lookalike.learners.span import Span
+from lookalike.learners.triplets import PairSampler, check_pairs
 
 RANDOM_PAIRS = 10_000
 """Pairs of rows, drawn at random, whose distances set the targets."""

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
 from lookalike.learners.dual import Gram, ValidationRows
 from lookalike.learners.kernels import HEAD_BYTES
-from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
+from lookalike.learners.oasis import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
 
 

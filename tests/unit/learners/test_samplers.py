@@ -10,7 +10,7 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
 from lookalike.deep.relevance_triplets import RelevanceTripletSampler
 from lookalike.learners import PairSampler, TripletSampler
-from lookalike.learners.pairs import check_pairs
+from lookalike.learners.triplets import check_pairs
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 
 

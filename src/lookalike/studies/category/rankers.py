@@ -7,7 +7,7 @@ import pandas as pd
 
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.dual import ValidationRows, rank_scores
-from lookalike.learners.oasis_variants import AveragedOASIS
+from lookalike.learners.oasis import AveragedOASIS
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.settings import Rankers
 

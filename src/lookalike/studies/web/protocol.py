@@ -18,8 +18,7 @@ from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.model import plain
 from lookalike.data.query_log import QueryLog
 from lookalike.exhibits.results import results_frame
-from lookalike.learners.oasis import OASIS
-from lookalike.learners.oasis_variants import average_matrices, ranker_seeds
+from lookalike.learners.oasis import OASIS, average_matrices, ranker_seeds
 from lookalike.ranking.exact_search import top_k
 from lookalike.studies.web.large_scale import TrainingRun, train
 from lookalike.studies.web.large_scale import warm_up as warm_up_training
