@@ -7,8 +7,7 @@ with logged(snakemake):
 
     from lookalike.core.files import read_csr, read_json, read_table, write_table
     from lookalike.core.seeds import integer_seed
-    from lookalike.data.query_log import QueryLog
-    from lookalike.data.web_marginals import measure_marginals
+    from lookalike.data.query_log import QueryLog, measure_marginals
     from lookalike.exhibits.results import read_results, results_frame, write_results
     from lookalike.learners.model_io import save
     from lookalike.studies.web import protocol

@@ -10,14 +10,17 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Array, Doubles, Ints, Longs, Truths
+from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix, Truths
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.row_numbers import row_numbers
+from lookalike.core.seeds import generator
 from lookalike.data import query_kernels as kernels
 from lookalike.data.query_kernels import Incidence
 
+SAMPLE = 20_000  # images of each part whose relevant images are counted
 RELEVANCES = ("joint", "co_clicks")
 """Pr(p1, p2) of JMLR equation 10, or the C'C of click counts of NIPS section 4.1."""
 
@@ -177,3 +180,25 @@ def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[Longs, i
     if count is None:
         count = int(array.max(initial=-1)) + 1
     return row_numbers(array, count, name), count
+
+
+def measure_marginals(log: QueryLog, parts: Array, visterms: Matrix, seed: int) -> pd.DataFrame:
+    """Count what the papers print of their own data, in each part: columns ``part, quantity, value``.
+
+    It is images, queries and their pairs (JMLR 2010, Table 1), and means of an image: relevant images (section 5.2.1),
+    counted for `SAMPLE` images, and non-zeros (section 3).
+    """
+    lengths, counts = np.diff(visterms.indptr), []
+    for part in ("train", "test"):
+        images = np.flatnonzero(parts == part)
+        own = log.of_images(images)  # queries count that have an image in the part, relevant images of the same part
+        sample = np.sort(generator(seed, "web", "marginals", part).permutation(len(images))[:SAMPLE])
+        found = {
+            "images": len(images),
+            "queries": np.count_nonzero(own.images_per_query()),
+            "pairs": own.n_pairs,
+            "nonzeros_per_image": lengths[images].mean(),
+            "relevant_per_image": own.relevant_per_image(images=sample).mean(),
+        }
+        counts += [{"part": part, "quantity": name, "value": float(n)} for name, n in found.items()]
+    return pd.DataFrame(counts)

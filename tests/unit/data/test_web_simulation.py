@@ -9,8 +9,7 @@ from pydantic import ValidationError
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import web_simulation
-from lookalike.data.query_log import QueryLog
-from lookalike.data.web_marginals import measure_marginals
+from lookalike.data.query_log import QueryLog, measure_marginals
 from lookalike.data.web_simulation import FULL_QUERIES, QUERIES_PER_IMAGE, RARE_QUERIES, TEST_SHARE, WebSimulation
 
 SMALL = WebSimulation(n_images=500, words=1000, nonzeros=30, seed=3)
@@ -117,9 +116,3 @@ def test_marginals_are_what_one_counts_by_hand():
     totals = counts.pivot(index="part", columns="quantity", values="value").loc[["train", "test"]]
     expected = {"images": [3, 2], "queries": [3, 2], "pairs": [6, 2]}
     assert totals.to_dict("list") == expected | {"nonzeros_per_image": [2, 2], "relevant_per_image": [2, 0]}
-
-
-def test_files_of_different_data_sets_are_refused():
-    for parts, words in ((PARTS[:4], "same settings"), (np.repeat("train", 5), "no image is in the test part")):
-        with pytest.raises(LookalikeError, match=words):
-            measure_marginals(LOG, parts, COUNTS, seed=0)
