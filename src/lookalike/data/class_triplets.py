@@ -45,9 +45,8 @@ def make_class_triplets(
     usable, rejections = manifest[manifest["status"] == "ok"], Rejections()
     in_two = usable.groupby("sha256")["label"].transform("nunique") > 1
     is_copy = contents(manifest)[usable["image_id"]] != usable["image_id"]
-    rejections.add("photograph in two classes", usable.loc[in_two, "path"])
-    rejections.add("photograph that is there already", usable.loc[is_copy & ~in_two, "path"])
-    usable = usable[~in_two & ~is_copy]
+    rules = {"photograph in two classes": in_two, "photograph that is there already": is_copy}
+    usable = rejections.sort_out(usable.assign(example=usable["path"]), rules)
     members = {str(label): rows.to_numpy(dtype=np.int64) for label, rows in usable.groupby("label")["image_id"]}
     if len(members) < 2:
         raise LookalikeError(f"{root} has usable photographs of {len(members)} class: triplets need two or more")
