@@ -47,8 +47,6 @@ class Archive:
     former: Sequence[str] = ()  # names that its file had before, which is taken too; its MD5 is not published
     unpacked_limit: int | None = None
     gigabytes: float = 0  # about its size, where the publisher does not state it
-    licence: str = ""
-    doi: str = ""
 
     @property
     def max_bytes(self) -> int:
