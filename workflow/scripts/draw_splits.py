@@ -4,10 +4,10 @@ from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import read_table, write_table
-    from lookalike.data.splits import make_splits
-    from lookalike.data.subsets import (
+    from lookalike.data.splits import (
         keep_large_enough,
         left_out,
+        make_splits,
         read_published_subsets,
         resolve_subset,
         usable_counts,

@@ -13,7 +13,7 @@ from PIL import Image
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table, write_table
 from lookalike.data.scan import image_paths, scan_folder, scan_photographs
-from lookalike.data.subsets import resolve_subset
+from lookalike.data.splits import resolve_subset
 
 LARGE = (300, 200)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.data.subsets import half_of
+from lookalike.data.splits import half_of
 from lookalike.ranking import statistics
 from lookalike.ranking.comparison import (
     class_jackknife,

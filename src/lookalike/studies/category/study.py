@@ -19,7 +19,7 @@ from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB
 from lookalike.core.settings.methods import Fit, Method
 from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, check_exhibits, only, plain, refer, refer_once
 from lookalike.core.settings.schema import Descriptor, Ratings, Representation
-from lookalike.data.subsets import class_labels, half_of, read_published_subsets
+from lookalike.data.splits import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME, Limits
 from lookalike.exhibits.model import Drawn, Figure

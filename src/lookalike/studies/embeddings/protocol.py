@@ -18,8 +18,7 @@ import pandas as pd
 from lookalike.core.arrays import Array, Doubles
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit
-from lookalike.data.splits import make_splits
-from lookalike.data.subsets import half_of
+from lookalike.data.splits import half_of, make_splits
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.euclidean import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out

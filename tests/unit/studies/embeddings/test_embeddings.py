@@ -8,7 +8,7 @@ from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit, Trace
-from lookalike.data.subsets import half_of
+from lookalike.data.splits import half_of
 from lookalike.exhibits import words
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame
