@@ -14,13 +14,15 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from lookalike.core.arrays import Floats
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, reading_npz, write_npz
 from lookalike.core.settings.model import plain
+from lookalike.data.query_log import QueryLog
 from lookalike.learners.base import refuse_large_matrix
-from lookalike.learners.kernels import GROUP_COLUMNS, PLAIN, OrderedRows, group_steps, take_steps
+from lookalike.learners.kernels import GROUP_COLUMNS, PLAIN, group_steps, take_steps
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.settings import LogLearning
 from lookalike.studies.web.training_images import TrainingRows
@@ -210,8 +212,9 @@ class _Checkpoint:
 
 
 def warm_up() -> None:
-    """Compile the kernels of all steps, so that timed runs do not."""
-    rows = OrderedRows(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.dtype(np.float32)).rows
-    triplets = np.array([[0, 2, 1]], dtype=np.int32)
-    take_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1, PLAIN)
-    group_steps(np.eye(2, dtype=np.float32), rows, triplets, 0.1)
+    """Compile what draws triplets and takes steps, or load it from numba's cache, so that timed runs do not."""
+    log, rows = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2]), TrainingRows(sp.eye_array(3, format="csr"), range(3))
+    learning = LogLearning(interval=4, block=4)
+    for per_query in (1, 4):
+        source = QueryTripletSampler(log, 0, triplets_per_query=per_query)
+        take_blocks(np.eye(3, dtype=np.float32), rows, source, learning, range(1))

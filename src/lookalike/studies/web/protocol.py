@@ -20,10 +20,8 @@ from lookalike.data.query_log import QueryLog
 from lookalike.exhibits.results import results_frame
 from lookalike.learners.oasis import OASIS, average_matrices, ranker_seeds
 from lookalike.ranking.exact_search import top_k
-from lookalike.studies.web.large_scale import TrainingRun, train
-from lookalike.studies.web.large_scale import warm_up as warm_up_training
+from lookalike.studies.web.large_scale import TrainingRun, train, warm_up
 from lookalike.studies.web.query_triplets import QueryTripletSampler
-from lookalike.studies.web.query_triplets import warm_up as warm_up_triplets
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import LogLearning, LogTest
 from lookalike.studies.web.training_images import TrainingRows, Validation, images_of_part
@@ -47,8 +45,7 @@ def train_ranker(
     report: Callable[[str], None],
 ) -> tuple[TrainingRun, dict[str, Any]]:
     """Train one ranker, on a stream of triplets of its own; return what it learned, and the content of ``fit.json``."""
-    warm_up_training()
-    warm_up_triplets()
+    warm_up()
     number = int(ranker)
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
     try:

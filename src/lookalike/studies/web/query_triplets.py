@@ -176,13 +176,3 @@ def _co_click_threshold(log: Incidence, share: float) -> tuple[float, bool]:
     covered = np.cumsum(weights[order])
     place = np.searchsorted(covered, share * covered[-1])
     return float(values[order[min(place, len(order) - 1)]]), False
-
-
-def warm_up() -> None:
-    """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
-    log = QueryLog.from_pairs([0, 0, 1, 1, 1], [0, 1, 1, 2, 3])
-    log.joint(0, 1)
-    log.relevant(0)
-    QueryTripletSampler(log, 0).draw(2)
-    QueryTripletSampler(log, 0, relevance="co_clicks", share=0.5).draw(2)
-    sample_pairs(stream_key(0), log.incidence(), np.array([1.0, 4.0]), 1)

@@ -47,7 +47,7 @@ def time_oasis(
     report: Callable[[str], None] | None = None,
 ) -> list[Row]:
     """Time OASIS up to the step that early stopping chooses, on simulated images."""
-    warm_up()
+    large_scale.warm_up()
     run = _learn(simulation, timing, held_out, seed, report)
     # scores are not counted, as in the papers; drawing triplets and weighing rows is, as part of the steps
     # the first of the best, which may be the start: no time says that nothing was learned
@@ -124,10 +124,3 @@ def time_lmnn(n: int, timing: LmnnTimes, *, seed: int) -> list[Row]:
     except TimeLimitReachedError:
         stopped = "time limit"
     return timed_run("lmnn", n, clock.cpu_seconds["fit"], stopped)
-
-
-def warm_up() -> None:
-    """Compile what a run of OASIS uses (or load it from numba's cache), so that no timed step does: by a tiny run."""
-    tiny = WebSimulation(n_images=60, words=200, nonzeros=5, topic_words=5, style_words=5, styles=1)
-    timing, held_out = OasisTimes(steps_per_image=1, patience=1, tolerance=0.0), HeldOutLog(images=20, queries=1)
-    _learn(tiny, timing, held_out, 0, None)
