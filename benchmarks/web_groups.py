@@ -49,7 +49,6 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
     rows = TrainingRows(simulation.visterms(0, simulation.n_images), learned)
     stream = integer_seed(SEED, "web", "validation_queries")
     validation = Validation.make(rows, log, chosen, held_out.queries, stream)
-    ids, gallery = protocol.test_rows(rows, images)
     interval = BLOCK * max(1, arguments.steps // (SCORES * BLOCK))
     learning = {"aggressiveness": arguments.aggressiveness, "steps": arguments.steps, "block": BLOCK}
     learning |= {"interval": interval, "patience": 0}
@@ -61,7 +60,7 @@ def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[st
             run, _ = protocol.train_ranker(log, rows, validation, grouped, str(ranker), seed=SEED, **kept, **report)
             (folder / "checkpoint" / "checkpoint.npz").unlink()
             systems = {"oasis": lambda W=run.W: W}
-            precision = protocol.score_retrieval(systems, ids, gallery, log, test, seed=SEED, n_threads=1, **report)
+            precision = protocol.score_retrieval(systems, rows, images, log, test, seed=SEED, n_threads=1, **report)
             by_k = precision[precision["metric"] == "p@k"].set_index("x")
             row = {"triplets_per_query": per_query, "ranker": ranker, "n_train": len(rows), "steps": run.n_steps}
             row["best_map"] = 100 * max(point["map"] for point in run.curve)

@@ -22,9 +22,9 @@ with logged(snakemake):
     save(model, output.model, {"dataset": snakemake.wildcards.dataset, "rankers": len(fits)})
     systems, test = protocol.systems_of(given.matrices), LogTest(**params["test"])
     learned, _ = split_training(log, images, HeldOutLog(**params["held_out"]), params["seed"])
-    rows = protocol.test_rows(TrainingRows(visterms, learned), images)
+    rows = TrainingRows(visterms, learned)
     machine = {"n_threads": snakemake.threads, "report": lambda line: print(line, flush=True)}
-    precision = protocol.score_retrieval(systems, *rows, log, test, seed=params["seed"], **machine)
+    precision = protocol.score_retrieval(systems, rows, images, log, test, seed=params["seed"], **machine)
     marginals = measure_marginals(
         log, images["part"].to_numpy(), visterms, integer_seed(params["seed"], "web", "marginals")
     )

@@ -123,16 +123,10 @@ def systems_of(matrices: Sequence[PathLike]) -> dict[str, Callable[[], Array | N
     return {"oasis": lambda: np.load(matrices[0]), **average, "euclidean": lambda: None}
 
 
-def test_rows(rows: TrainingRows, images: pd.DataFrame) -> tuple[NDArray[np.int32], Any]:
-    """Return the ids of the test images and their weighted rows, CSR in the user's order of features."""
-    ids = images_of_part(images, "test")
-    return ids, rows.weighted(ids)
-
-
 def score_retrieval(
     systems: Mapping[str, Callable[[], Array | None]],
-    gallery_ids: NDArray[np.int32],
-    gallery: Any,
+    rows: TrainingRows,
+    images: pd.DataFrame,
     log: QueryLog,
     test: LogTest,
     *,
@@ -141,6 +135,8 @@ def score_retrieval(
     report: Callable[[str], None],
 ) -> pd.DataFrame:
     """Let seeded test images query all others, by each method's W (None: Euclidean), and score them (Figure 3A)."""
+    gallery_ids = images_of_part(images, "test")
+    gallery = rows.weighted(gallery_ids)
     query_ids = draw_query_images(gallery_ids, test.queries, integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
     longest = min(test.neighbours, len(gallery_ids) - 1)

@@ -34,12 +34,12 @@ def data(tmp_path_factory):
     return SimpleNamespace(folder=folder, log=log, images=images, rows=rows, validation=validation)
 
 
-def trained(data, ranker, **changes):
+def trained(data, ranker):
     return protocol.train_ranker(
         data.log,
         data.rows,
         data.validation,
-        LEARNING.model_copy(update=changes),
+        LEARNING,
         ranker,
         seed=1,
         checkpoint=data.folder / f"checkpoint-{ranker}",
@@ -68,21 +68,16 @@ def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, ran
 
 
 def test_test_images_query_the_others_and_never_find_themselves(data):
-    log, (ids, gallery) = data.log, protocol.test_rows(data.rows, data.images)
+    log, ids = data.log, images_of_part(data.images, "test")
     assert set(ids) == set(data.images.loc[data.images["part"] == "test", "image_id"])
-    lengths = sp.linalg.norm(gallery, axis=1)
+    lengths = sp.linalg.norm(data.rows.weighted(ids), axis=1)
     np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-6)
-    first = trained(data, "0")[0].W
-    precision = protocol.score_retrieval(
+    first, test = trained(data, "0")[0].W, LogTest(queries=10_000, neighbours=10_000)
+    systems, machine = (
         {"euclidean": lambda: None, "oasis": lambda: first},
-        ids,
-        gallery,
-        log,
-        LogTest(queries=10_000, neighbours=10_000),
-        seed=1,
-        n_threads=1,
-        report=lambda line: None,
+        {"n_threads": 1, "report": lambda line: None},
     )
+    precision = protocol.score_retrieval(systems, data.rows, data.images, log, test, seed=1, **machine)
     shares = select(precision, metric=PRECISION, method="euclidean")
     assert shares["x"].max() == len(ids) - 1
     assert set(select(precision, metric=N_QUERIES)["value"]) == {len(ids)}
