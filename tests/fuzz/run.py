@@ -162,9 +162,7 @@ def spoil_bytes(call: Call) -> bool:
     if (path := call.pick()) is None or not path.is_file():
         return False
     content, chance = path.read_bytes(), call.random
-    place = (
-        chance.randrange(len(content) + 1) if chance.random() < 0.5 else chance.randrange(min(len(content), 200) + 1)
-    )
+    place = chance.randrange((len(content) if chance.random() < 0.5 else min(len(content), 200)) + 1)
     noise = chance.randbytes(chance.choice([1, 2, 8, 100]))
     rest = content[place:]
     spoilt = [b"", noise, content[:place], content[:place] + noise + rest, content[:place] + rest[len(noise) :]]
@@ -367,12 +365,8 @@ def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
     if status in (1, 2) and not last.startswith("lookalike: "):
         found.append("no sentence at the end")
     elif status == 1:
-        names = {
-            name
-            for word in argv[1:]
-            for name in (word, str(Path(word)), Path(word).name, Path(word).stem, *word.split(","))
-            if name
-        }
+        forms = ((word, str(Path(word)), Path(word).name, Path(word).stem, *word.split(",")) for word in argv[1:])
+        names = {name for words in forms for name in words if name}
         if not any(escaped(name) in last.split(": ", 1)[1] for name in names) and not re.search(r"(^| )--?\w", last):
             found.append("names neither a file nor an option")
         if len(last) > 1100:

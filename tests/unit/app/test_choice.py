@@ -257,9 +257,8 @@ def test_of_many_rows_whole_classes_stand_for_all(n_classes, n):
     sizes = np.unique(y[rows], return_counts=True)[1]
     assert len(rows) <= 2_000 < len(y)
     assert np.median(sizes) == min(n, max(4, 2_000 // n_classes))
-    X = np.random.default_rng(0).normal(size=(len(y), 3)) + 5 * np.random.default_rng(1).normal(
-        size=(n_classes, 3)
-    ).repeat(n, 0)
+    centres = 5 * np.random.default_rng(1).normal(size=(n_classes, 3))
+    X = np.random.default_rng(0).normal(size=(len(y), 3)) + centres.repeat(n, 0)
     assert type(Similarity(learner="Euclidean").fit(X, y).learner_).__name__ == "Euclidean"
     if n > 2:
         assert Similarity(learner="OASIS", parameters={"n_steps": 50}).fit(X, y).about()["share"] <= 1

@@ -84,9 +84,7 @@ def test_a_vector_belongs_to_the_bytes_that_were_described(photos, tmp_path, mon
             return self._work()
 
         patch.setattr(ImageSimilarity, "_work", work_after_a_change)
-        with pytest.raises(
-            LookalikeError, match=rf"0\.png was {done} since it was first read: run the same command ag"
-        ):
+        with pytest.raises(LookalikeError, match=rf"0\.png was {done} since it was first read: run the same command"):
             USES[use](model, photos)
     used = USES[use](model, photos)  # and it goes on
     describer = (used if use == "codebook" else model).representation_.describer

@@ -56,11 +56,9 @@ def test_triplets_are_learned_from_and_held_out(here, result):
     pd.concat([TRIPLETS, broken]).to_csv("judged.csv", index=False)
     learned = result(FIT, "--triplets judged.csv --output t.lookalike --hold-out 0.2 --set n_steps=20")
     learned_from = lookalike.load("t.lookalike").images_.query("role == 'train'")["path"]
-    n_learned, n_held_out = (
-        TRIPLETS.isin(list(learned_from)).all(axis=1).sum(),
-        (~TRIPLETS["query"].isin(learned_from)).sum(),
-    )
-    assert learned["n_triplets"] + learned["n_answers_held_out"] == n_learned
+    n_held_out = (~TRIPLETS["query"].isin(learned_from)).sum()
+    n_learned = learned["n_triplets"] + learned["n_answers_held_out"]
+    assert n_learned == TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
     assert learned["n_triplets_held_out"] == n_held_out
     assert learned["why_triplets_left_out"]["with an image that cannot be used"] == 1
     answer = result("evaluate t.lookalike photos --triplets judged.csv")
