@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 from pydantic import Field
 
+from lookalike.core.settings.data_sets import SYNTHETIC_KINDS
 from lookalike.core.settings.methods import Batch, Fit, Method, Overrides
 from lookalike.core.settings.model import Absent, left_out, only, plain
+from lookalike.data.ground_truth import painted_truth
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.study import Study
 from lookalike.studies.recipes import painted_folder
@@ -29,6 +31,13 @@ class MethodStudy(Study, ABC):
     def painted_folder(self) -> str:
         """Folder of the images that code makes."""
         return painted_folder(self._shared, self.dataset)
+
+    @property
+    def painted_files(self) -> dict[str, str]:
+        """Folder of the images that code makes, and of their ground truth if they have one; none where it does not."""
+        roots = {"root": self.painted_folder} if self.data_set.kind in SYNTHETIC_KINDS else {}
+        is_judged = self.data_set.kind == "synthetic_landmarks"
+        return roots | ({"ground_truth": painted_truth(roots["root"]).as_posix()} if is_judged else {})
 
     @property
     def size(self) -> str:

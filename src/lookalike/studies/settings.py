@@ -71,8 +71,6 @@ class Settings(Shared):
 def checked(config: Mapping[str, Any]) -> Settings:
     """Return the settings of config.yaml with its overlays, or say in one sentence what is wrong with it."""
     settings = validated(Settings, config)
-    for dataset in settings.datasets:
-        check_data_set(settings, dataset)
     check_names(settings)
     check_one_study_each(settings)
     for section in STUDIES:
@@ -88,17 +86,13 @@ def checked(config: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def check_data_set(settings: Settings, dataset: str) -> None:
-    """Refuse a data set that its kind cannot be read or made from."""
-    data = settings.datasets[dataset]
-    if data.kind not in MADE_BY_CODE and not data.path:
-        raise LookalikeError(
-            f"config: datasets.{dataset} needs a `path`: the folder of its images, relative to the work folder"
-        )
-
-
 def check_names(settings: Settings) -> None:
-    """Refuse representations, methods and codebooks that name what does not exist."""
+    """Refuse data sets without a folder, and representations, methods and codebooks that name what does not exist."""
+    for id, data in settings.datasets.items():
+        if data.kind not in MADE_BY_CODE and not data.path:
+            raise LookalikeError(
+                f"config: datasets.{id} needs a `path`: the folder of its images, relative to the work folder"
+            )
     for id, representation in settings.representations.items():
         refer(f"representations.{id}.descriptor", representation.descriptor, settings.descriptors)
     for id, method in settings.methods.items():

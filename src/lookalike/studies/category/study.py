@@ -105,7 +105,8 @@ class CategoryStudy(MethodStudy):
     jobs: ClassVar = {
         "paint_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
         " n_shards=data_set.shards seed=painting_seed",
-        "scan_images": "data=located painted=painted_root clutter=data_set.clutter pool=data_set.pool descriptors seed",
+        "scan_images": "data=located painted=painted_files clutter=data_set.clutter pool=data_set.pool"
+        " descriptors seed",
         "describe_blocks": "n_shards=data_set.shards",
         "count_visterms": "representation=representation_of seed",
         "draw_splits": "classes=classes_of splits seed",
@@ -222,11 +223,6 @@ class CategoryStudy(MethodStudy):
     def located(self) -> Mapping[str, object]:
         """Return where its images are, or come from."""
         return dict(plain(self.data_set, include={"kind", "path", "fetch", "classes"}))
-
-    @property
-    def painted_root(self) -> dict[str, str]:
-        """Folder of the images that code makes; none where it does not."""
-        return {"root": self.painted_folder} if self.data_set.kind == "synthetic" else {}
 
     @property
     def descriptors(self) -> dict[str, Descriptor]:

@@ -31,7 +31,7 @@ from lookalike.core.settings.model import (
     refer_once,
 )
 from lookalike.core.settings.schema import CodebookTraining, SiftSettings
-from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks, painted_truth
+from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks
 from lookalike.data.locate import listing_fingerprint
 from lookalike.data.visterm_folder import labels_in
 from lookalike.exhibits.contrasts import Limits
@@ -263,14 +263,6 @@ class LandmarkStudy(MethodStudy):
         """Return the rows of results of every codebook of the lead."""
         codebooks = self.lead.codebooks if self.lead is not None else ()
         return [f"{self.folder}/landmark/lead/{codebook}.parquet" for codebook in codebooks]
-
-    @property
-    def painted_files(self) -> dict[str, str]:
-        """Folders of images and ground truth that code makes; none where it does not."""
-        if self.data_set.kind != "synthetic_landmarks":
-            return {}
-        root = self.painted_folder
-        return {"root": root, "ground_truth": painted_truth(root).as_posix()}
 
     def _painted_names(self) -> list[str]:
         return recipe_of(self._shared, self.dataset).names()
