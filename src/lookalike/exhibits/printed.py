@@ -92,10 +92,8 @@ def times_over(ratio: float) -> str:
 
 
 def minutes_text(mean: float, std: float = math.nan) -> str:
-    """Return minutes as ``42 ± 15 min``, below a tenth in seconds: ``0.46 ± 0.32 s``; ``-`` for a NaN `mean`."""
-    if math.isnan(mean):
-        return MISSING
-    return f"{significant(60 * mean, 60 * std)} s" if mean < 0.1 else f"{significant(mean, std)} min"
+    """Return minutes as ``42 ± 15 min``, the unit in which the papers print times; ``-`` for a NaN `mean`."""
+    return MISSING if math.isnan(mean) else f"{significant(mean, std)} min"
 
 
 def human_time(seconds: float) -> str:

@@ -9,6 +9,8 @@ def test_numbers_of_all_sizes_have_two_digits():
     texts = {(1835.2, 209.6): "1,835 ± 210", (math.nan, 1.0): "-", (0.0, math.nan): "0.0"}
     texts |= {(0.00213, 0.00031): "0.0021 ± 0.0003", (0.12, 0.0004): "0.12 ± 0.0004"}
     assert {numbers: printed.significant(*numbers) for numbers in texts} == texts
+    # times stand in the papers' unit, however short ours are
+    assert printed.minutes_text(0.00027, 0.00013) == "0.00027 ± 0.00013 min"
 
 
 def test_durations_are_written_as_people_say_them():

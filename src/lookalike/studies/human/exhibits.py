@@ -97,7 +97,7 @@ def curves(study: HumanStudy) -> Figure:
     frames, panels = zip(*(part(study) for part in parts), strict=True)
     named = zip(panels, lettered([panel.title for panel in panels]), strict=True)
     frame = pd.concat(frames, ignore_index=True).astype({"k": "Int64"})
-    cells = None if name == "fig3c" else _cells(study, JMLR)
+    cells = None if name == "fig3c" or study.simulated else _cells(study, JMLR)
     return Figure(frame, tuple(replace(panel, title=title) for panel, title in named), cells)
 
 
@@ -120,14 +120,14 @@ def _panel(title: str, n: int, series: Sequence[Series], lines: Sequence[Line] =
 
 
 def _of_all_queries(study: HumanStudy) -> tuple[pd.DataFrame, Panel]:
-    """Mean curve with its errors, the share of random images called good, and the printed numbers."""
+    """Mean curve with its errors, the share of random images called good and, where people rated, printed numbers."""
     own, look, at = study.curve().reset_index().assign(series=OASIS), LOOKS[OASIS], ("k", "precision")
-    at_ten, peak = _cells(study, JMLR)["printed"] / 100
+    at_ten, peak = (math.nan, math.nan) if study.simulated else _cells(study, JMLR)["printed"] / 100
     n, random = int(own["k"].max()), study.number("random_good")
     levels = [("random", random, math.nan), ("oasis, printed peak", peak, math.nan), ("oasis, printed", at_ten, 10)]
     others = pd.DataFrame(levels, columns=["series", "precision", "k"]).dropna(subset="precision")
     series = [Series(study.title_of(OASIS), {"series": OASIS}, *at, look, "low", "high")]
-    if n >= 10:  # a page of fewer images ends before the printed k
+    if n >= 10 and not math.isnan(at_ten):  # a page of fewer images ends before the printed k
         where = {"series": "oasis, printed"}
         series.append(Series("printed, at k = 10", where, *at, look, kind="points", hollow=True))
     lines = [Line("random images", random, Look(GREY, "", "--"))]
@@ -168,8 +168,9 @@ def query_precision(study: HumanStudy) -> Figure:
         series.append(Series("raters, mean", *at, RATERS, "low", "high", kind="points"))
         series.append(Series("lowest to highest rater", *at, Look(GREY, ""), *ends, kind="points", band=True))
     if study.paper == NIPS:
-        cells = _cells(study, NIPS)
-        means = {"mean": (table[OASIS].mean(), "--"), "printed mean": (cells["printed"].item() / 100, ":")}
+        cells, means = None if study.simulated else _cells(study, NIPS), {"mean": (table[OASIS].mean(), "--")}
+        if cells is not None:
+            means["printed mean"] = cells["printed"].item() / 100, ":"
         lines = [Line(f"{title}, {name}", at, Look(look.colour, "", dash)) for name, (at, dash) in means.items()]
         others = pd.DataFrame([{"series": f"oasis, {name}", "precision": at} for name, (at, _) in means.items()])
         frame = pd.concat([frame, others], ignore_index=True).astype({"order": "Int64", "query": "Int64"})

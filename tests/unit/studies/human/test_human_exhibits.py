@@ -75,8 +75,15 @@ def test_images_that_are_not_there_are_said(tmp_path):
         drawn(study, BEST)
 
 
-def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(study, tmp_path):
-    output, _ = drawn(study, f"{JMLR}/fig3b")
+@pytest.fixture
+def rated(tmp_path):
+    """A study that people rated."""
+    (tmp_path / "rated").mkdir()
+    return make_study(tmp_path / "rated", ratings=make_ratings(simulated=False))
+
+
+def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(rated, tmp_path):
+    study, (output, _) = rated, drawn(rated, f"{JMLR}/fig3b")
     own, curve = output.frame[output.frame["series"] == "oasis"].set_index("k"), study.curve()
     assert own[["precision", "low", "high"]].equals(curve.set_axis(own.index))
     levels = output.frame.set_index("series")["precision"]
@@ -88,6 +95,14 @@ def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(study,
     assert "oasis, printed" not in set(few.frame["series"]), "the axis ends before k = 10"
 
 
+@pytest.mark.parametrize("id", [f"{JMLR}/fig3b", f"{NIPS}/fig1a"])
+def test_simulated_raters_are_not_compared_with_printed_percentages(study, id):
+    output, _ = drawn(study, id)
+    assert output.cells is None
+    assert not output.frame["series"].str.contains("printed").any()
+    assert not [line for line in output.panels[0].lines if "printed" in line.name]
+
+
 def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path):
     output, _ = drawn(study, f"{JMLR}/fig3c")
     maps = output.frame.drop_duplicates("series").set_index("series")["map"]
@@ -96,11 +111,11 @@ def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=7)), f"{JMLR}/fig3c")
     assert list(few.frame["series"].unique()) == ["rank 1", "rank 6"], "of seven queries two ranks exist"
     both, _ = drawn(study, f"{DRAFT}/fig7")
-    assert [(panel.title[:3], len(panel.series)) for panel in both.panels] == [("(A)", 2), ("(B)", 5)]
+    assert [(panel.title[:3], len(panel.series)) for panel in both.panels] == [("(A)", 1), ("(B)", 5)]
 
 
-def test_queries_are_sorted_by_the_precision_of_oasis(study):
-    jmlr, nips = drawn(study, f"{JMLR}/fig3d")[0], drawn(study, f"{NIPS}/fig1a")[0]
+def test_queries_are_sorted_by_the_precision_of_oasis(rated):
+    jmlr, nips = drawn(rated, f"{JMLR}/fig3d")[0], drawn(rated, f"{NIPS}/fig1a")[0]
     oasis, human = (jmlr.frame[jmlr.frame["series"] == series] for series in ("oasis", "human"))
     assert list(oasis["order"]) == list(range(1, 23))
     assert oasis["precision"].is_monotonic_decreasing
