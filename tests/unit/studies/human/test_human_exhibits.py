@@ -1,15 +1,18 @@
-"""Exhibits of the human study: which queries are shown, what is plotted, and what is said of images and raters."""
+"""The human study: what its settings ask, which queries are shown, what is plotted, and what is said of raters."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from contract import check_plan
 from made_human import IDS, LABELS, RANKS, drawn, make_rankings, make_ratings, make_study
+from project import own_settings
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claims import claim_records
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.contrasts import paired_shares
+from lookalike.studies.settings import checked
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 BEST, WORST = f"{JMLR}/table2", f"{JMLR}/table3"
@@ -176,3 +179,27 @@ def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner):
     gallery, entry = drawn(study, BEST)
     assert entry.corner == ("Synthetic images" if synthetic else "")
     assert entry.notes(gallery)[0].endswith("The papers show images of the web.")
+
+
+def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_settings_say(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = own_settings()
+    ratings = config["category"]["demo"]["ratings"]
+    ratings |= {"fold": 1, "random": 5}
+    study = checked(config).human["demo"]
+    assert study.images_files()["ranks"] == "results/demo/runs/words500/demo10/oasis/1/ranks.npz"
+    sizes = {"n_queries": 25, "n_retrieved": 10, "n_random": 5}
+    assert study.params("write_questionnaire") == sizes | {"seed": study.seed}
+    assert len(check_plan(study)) == 10
+    named = (study.title, study.subset_title, study.synthetic)
+    assert named == ("synthetic classes", "10 synthetic classes", True)
+    (tmp_path / "data" / "ratings" / "demo").mkdir(parents=True)
+    for name in ("bob.csv", "ada.csv", "notes.txt"):
+        (tmp_path / "data" / "ratings" / "demo" / name).touch()
+    assert study.raters_files() == ["data/ratings/demo/ada.csv", "data/ratings/demo/bob.csv"]
+    ratings["path"] = "elsewhere"
+    elsewhere = checked(config).human["demo"]
+    assert elsewhere.raters_files() == []
+    assert elsewhere.params("exhibits") == study.params("exhibits")
+    del config["category"]["demo"]["ratings"]
+    assert list(checked(config).human) == ["caltech256"]

@@ -1,4 +1,4 @@
-"""The jobs of the web study: what is held out, what is trained on, averaged and scored, and files that come of it."""
+"""Jobs of the web study: what is weighted, held out, trained on, averaged and scored, and files that come of it."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,8 @@ from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.exhibits.results import select
-from lookalike.studies.web import protocol
+from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
+from lookalike.studies.web import protocol, training_images
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
@@ -184,3 +185,54 @@ def test_relevant_images_share_a_query_with_more_than_theta_of_all_training_imag
     assert len(Validation.make(rows, log, held_out, 99, 0, theta=0.99 * pair).queries) == 10
     with pytest.raises(LookalikeError, match="no held-out image has a relevant one among the others"):
         Validation.make(rows, log, held_out, 99, 0, theta=1.01 * pair)
+
+
+def small_counts():
+    """Counts with a word that no image has (3), one that all have (5), and images without a word of weight (4, 11)."""
+    random = np.random.default_rng(4)
+    counts = random.integers(1, 9, (60, N_WORDS)) * (random.random((60, N_WORDS)) < random.random(N_WORDS) * 0.6)
+    counts[11] = 0
+    counts[:, 3], counts[:, 5] = 0, 255
+    counts[4] = np.where(np.arange(N_WORDS) == 5, 2, 0)
+    return counts
+
+
+IDS, COUNTS = np.flatnonzero(np.arange(60) % 7 != 2), small_counts()
+SIXTY = sp.csr_array(COUNTS.astype(np.uint8))
+ORDER = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_weights_are_those_of_other_studies_by_document_frequency_whatever_the_slices(size, monkeypatch):
+    monkeypatch.setattr(training_images, "SLICE", size)
+    rows, idf = TrainingRows(SIXTY, IDS), inverse_document_frequencies(SIXTY[IDS])
+    expected = tfidf_rows(SIXTY[IDS], idf).toarray()
+    wanted = np.concatenate([np.arange(len(IDS)), [9, 0, 9]])
+    indptr, indices, data, squared = rows.take(wanted)
+    assert (indptr.dtype, indices.dtype, data.dtype, squared.dtype) == (np.int64, np.uint32, np.float32, np.float64)
+    taken = sp.csr_array((data, indices, indptr), shape=(len(wanted), N_WORDS))
+    np.testing.assert_array_equal(taken.toarray(), expected[wanted][:, ORDER])
+    assert taken.has_sorted_indices
+    np.testing.assert_allclose(squared, (expected[wanted].astype(np.float64) ** 2).sum(axis=1), rtol=1e-14)
+    np.testing.assert_array_equal(rows.idf, idf)
+    np.testing.assert_array_equal(rows.image_ids, IDS)
+    W = np.random.default_rng(0).random((N_WORDS, N_WORDS))
+    np.testing.assert_array_equal(rows.restored(W[np.ix_(ORDER, ORDER)]), W)
+
+
+def test_other_images_are_weighted_by_the_same_frequencies():
+    rows = TrainingRows(SIXTY, IDS)
+    expected = tfidf_rows(SIXTY, rows.idf)
+    weights, internal = rows.weighted(range(60)), rows.weighted(range(60), internal=True)
+    np.testing.assert_array_equal(weights.toarray(), expected.toarray())
+    np.testing.assert_array_equal(internal.toarray(), expected.toarray()[:, ORDER])
+    assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (np.float32, expected.nnz, True)
+
+
+def test_stored_zeros_are_no_words():
+    stored = sp.csr_array(np.ones_like(COUNTS))
+    stored.data[:] = COUNTS.ravel()
+    rows, expected = TrainingRows(stored, IDS), TrainingRows(SIXTY, IDS)
+    np.testing.assert_array_equal(rows.idf, expected.idf)
+    for part, other in zip(rows.take(np.arange(51)), expected.take(np.arange(51)), strict=True):
+        np.testing.assert_array_equal(part, other)
