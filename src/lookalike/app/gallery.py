@@ -218,8 +218,8 @@ def rank_saved(
     if is_other:
         raise LookalikeError(f"{gallery} was described by another model than {model}: name that, or make another one")
     looks = [look_at_image(Path(), query) for query in dict.fromkeys(os.fspath(query) for query in queries)]
-    usable = {look[0]: look[1] for look in looks if len(look) == 4}
-    bad = [(look[0], look[1]) for look in looks if len(look) == 2]
+    usable = {look.path: look.sha256 for look in looks if not look.reason}
+    bad = [(look.path, look.reason) for look in looks if look.reason]
     if not usable:
         raise LookalikeError(f"no query can be used{first_reason(bad)}: name other images")
     kept, left_out = saved.current()

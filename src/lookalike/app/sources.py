@@ -113,8 +113,8 @@ def _look_at_files(
 ) -> tuple[pd.DataFrame, Reasons]:
     """Decode files, through links too; return what is known of usable ones, and why others cannot be used."""
     found = look_at_all(partial(look_at_image, root), paths, n_threads, progress)
-    left_out = [(facts[0], facts[1]) for facts in found if len(facts) == 2]
-    return pd.DataFrame([facts for facts in found if len(facts) == len(FACTS)], columns=FACTS), left_out
+    left_out = [(file.path, file.reason) for file in found if file.reason]
+    return pd.DataFrame([vars(file) for file in found if not file.reason], columns=FACTS), left_out
 
 
 def _usable(root: Path, manifest: pd.DataFrame) -> tuple[pd.DataFrame, Reasons]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lookalike.core.arrays import Bytes
 from lookalike.core.errors import LookalikeError, existing
 from lookalike.core.files import PathLike, check_folder, sha256_of
-from lookalike.core.images import MIN_SIDE, NotAnImage, UnreadableImage, is_image, load_with_sha256
+from lookalike.core.images import MIN_SIDE, NotAnImage, is_image, load_with_sha256
 from lookalike.core.progress import Progress, counted
 from lookalike.data.path_finder import escaped_path, files_below, is_hidden, is_made_by_system, walk
 from lookalike.features.pyramid import is_large_enough
@@ -41,7 +41,7 @@ _BROKEN = "a link that leads nowhere"
 
 
 @dataclass
-class _File:
+class File:
     """What is found of a file: a row of the manifest without its number."""
 
     path: str  # from the root, with forward slashes; rows are sorted by it
@@ -53,14 +53,14 @@ class _File:
     status: str = "not_an_image"  # one of `STATUSES`
     reason: str = ""  # "" where the status is ok or clutter
 
-    def refused(self, reason: str, status: str = "not_an_image") -> _File:
+    def refused(self, reason: str, status: str = "not_an_image") -> File:
         """Return the file as one that cannot be used."""
         self.status, self.reason = status, reason
         return self
 
 
 _NUMBERS = {"image_id": "int32", "width": "int32", "height": "int32", "bytes": "int64"}
-COLUMN_TYPES = {name: _NUMBERS.get(name, "str") for name in ("image_id", *(column.name for column in fields(_File)))}
+COLUMN_TYPES = {name: _NUMBERS.get(name, "str") for name in ("image_id", *(column.name for column in fields(File)))}
 """Types of a manifest's columns; an image's id is the number of its row."""
 
 
@@ -99,7 +99,7 @@ def scan_folder(
         raise _none_readable(root, "image", files, "give a folder that holds one folder of images per class")
     # a class folder without a file is a row too
     empty = {escaped_path(name) for name in folders} - {file.label for file in files}
-    return _table(files + [_File(name, name, reason=_EMPTY) for name in empty])
+    return _table(files + [File(name, name, reason=_EMPTY) for name in empty])
 
 
 def scan_photographs(
@@ -118,7 +118,7 @@ def scan_photographs(
     check_folder(root, "give the folder that holds the photographs")
     listed = files_below(root, strict=True) if paths is None else paths
     facts = [] if known is None else known[list(COLUMN_TYPES)[1:]].itertuples(index=False, name=None)
-    seen = {row[0]: _File(*row) for row in facts}
+    seen = {row[0]: File(*row) for row in facts}
     files = look_at_all(partial(_look_at, root), [path for path in listed if path not in seen], n_threads, progress)
     for file in files:
         file.label = file.path.rpartition("/")[0]
@@ -175,7 +175,7 @@ def _has_image(folder: Path) -> bool:
     return any(is_image(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith("."))
 
 
-def _none_readable(root: Path, what: str, found: list[_File], what_now: str) -> LookalikeError:
+def _none_readable(root: Path, what: str, found: list[File], what_now: str) -> LookalikeError:
     """Say how many files there are and why the first cannot be used."""
     files = [file for file in found if not is_hidden(file.path) and file.reason != _BY_SYSTEM]
     # the first that is an image tells more than a note
@@ -194,51 +194,55 @@ def look_at_all(
         return list(counted(pool.map(look, paths), len(paths), progress))
 
 
-def look_at_image(root: Path, path: str) -> tuple[str, str] | tuple[str, str, int, int]:
-    """Decode a file, through links too; return path, sha256, width and height, or path and why it cannot be used."""
+def look_at_image(root: Path, path: str) -> File:
+    """Look at a file that somebody names as an image, through links too; without its number of bytes."""
     if escaped_path(path) != path:
-        return escaped_path(path), NOT_UTF8
-    try:
-        pixels, sha256 = load_with_sha256(root / path)
-    except LookalikeError as error:
-        return path, str(error)
-    height, width = pixels.shape[:2]
-    if min(width, height) < MIN_SIDE:
-        return path, f"{width} x {height} pixels, and each side needs {MIN_SIDE} or more"
-    return path, sha256, width, height
+        return File(escaped_path(path)).refused(NOT_UTF8)
+    found = _decoded(root, path)
+    if found.status == "ok" and min(found.width, found.height) < MIN_SIDE:
+        size = f"{found.width} x {found.height} pixels"
+        return found.refused(f"{size}, and each side needs {MIN_SIDE} or more", "too_small")
+    return found
 
 
-def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = None) -> _File:
-    """Look at one file: ``ok`` with its size in pixels, or whatever is wrong with it; without a label."""
-    found, file, hidden = _File(escaped_path(path)), root / path, "hidden" if is_hidden(path) else ""
+def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = None) -> File:
+    """Look at whatever lies in a folder: ``ok`` with its size in pixels, or what is wrong with it; without a label."""
+    if escaped_path(path) != path:
+        return File(escaped_path(path)).refused(NOT_UTF8)  # a table holds the name with its odd bytes escaped
+    found, file, hidden = File(path), root / path, "hidden" if is_hidden(path) else ""
     try:
-        if found.path != path:  # cannot be stored in a table: the row shows the name with its odd bytes escaped
-            return found.refused(NOT_UTF8)
         if not file.exists():
             return found.refused(_BROKEN)
         if file.is_dir():
             return found.refused(_BY_SYSTEM if is_made_by_system(file.name) else hidden or _LOOP)
         if not file.is_file():
             return found.refused("not a regular file")
-        found.bytes = file.stat().st_size
-        if hidden or file.name in ("Thumbs.db", "desktop.ini"):
-            raise NotAnImage(hidden or "made by a file manager")
-        pixels, found.sha256 = load_with_sha256(file)
-        found.height, found.width = pixels.shape[:2]
-        found.status = "ok"
-        if seen is not None:
-            seen(path, pixels)
-    except NotAnImage as error:
-        found.refused(str(error))
-    except UnreadableImage as error:
-        found.refused(str(error), "unreadable")
+        n_bytes = file.stat().st_size
     except OSError as error:
         return found.refused(f"cannot be read: {error.strerror}", "unreadable")
-    found.sha256 = found.sha256 or sha256_of(file)
+    if hidden or file.name in ("Thumbs.db", "desktop.ini"):
+        found.refused(hidden or "made by a file manager")
+    else:
+        found = _decoded(root, path, seen)
+    found.bytes, found.sha256 = n_bytes, found.sha256 or sha256_of(file)
     return found
 
 
-def _table(files: list[_File]) -> pd.DataFrame:
+def _decoded(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = None) -> File:
+    """Decode a file: ``ok`` with its size in pixels, or why there are none."""
+    found = File(path)
+    try:
+        pixels, found.sha256 = load_with_sha256(root / path)
+    except LookalikeError as error:
+        return found.refused(str(error), "not_an_image" if isinstance(error, NotAnImage) else "unreadable")
+    found.height, found.width = pixels.shape[:2]
+    found.status = "ok"
+    if seen is not None:
+        seen(path, pixels)
+    return found
+
+
+def _table(files: list[File]) -> pd.DataFrame:
     """Order the rows, number them and fix the types of the columns."""
     import pandas as pd  # slow to import, and a gallery is asked without tables
 
