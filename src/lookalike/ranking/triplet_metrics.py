@@ -18,8 +18,6 @@ from lookalike.core.seeds import generator
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.ranking.triplet_outcomes import K, contents_of
 
-Trainings = Mapping[str, Sequence[str]]
-"""System to the names that its trainings with several seeds have in outcomes, in the order of the seeds."""
 RESAMPLES = 2_000
 LEVEL = 95
 """Percent of an interval."""
@@ -30,28 +28,33 @@ INTERVAL_COLUMNS = ("system", "subset", "metric", "value", "low", "high", *_COUN
 CONTRAST_COLUMNS = ("system_a", "system_b", "subset", "metric", "difference", "low", "high", "p_value", "n_queries")
 
 
+class Bootstrap(NamedTuple):
+    """What resamples are made of: query images, and seeds of the `trainings` of a system."""
+
+    seed: int
+    k: int = K
+    """Of outcomes."""
+    n_resamples: int = RESAMPLES
+    manifest: pd.DataFrame | None = None
+    """Where it is given, copies of one query image are resampled as one."""
+    trainings: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """System to the names that its trainings with several seeds have in outcomes, in the order of the seeds."""
+
+
 def metric_names(k: int = K) -> tuple[str, str, str]:
     """Return the names of precision in percent, score at top `k` in triplets, and that in percent of all triplets."""
     return "similarity_precision", f"score@{k}", f"score@{k}_per_triplet"
 
 
 def intervals(
-    outcomes: pd.DataFrame,
-    triplets: pd.DataFrame,
-    pairs: pd.DataFrame,
-    *,
-    seed: int,
-    k: int = K,
-    n_resamples: int = RESAMPLES,
-    manifest: pd.DataFrame | None = None,
-    trainings: Trainings = MappingProxyType({}),
+    outcomes: pd.DataFrame, triplets: pd.DataFrame, pairs: pd.DataFrame, bootstrap: Bootstrap
 ) -> pd.DataFrame:
     """Compute metrics of every system with bootstrap intervals over query images, in the columns `INTERVAL_COLUMNS`.
 
     Triplets of one query image are not independent, so query images are resampled with all their triplets; every system
-    sees the same resamples. With a manifest, copies of one query image are resampled as one. A tie counts one half in
-    similarity precision and nothing in the score. `outcomes` has all triplets for every system, made with the same K;
-    `pairs` tell the size of the pools. A system of several `trainings` gets their mean, and seeds are resampled too.
+    sees the same resamples. A tie counts one half in similarity precision and nothing in the score. `outcomes` has all
+    triplets for every system, made with the same K; `pairs` tell the size of the pools. A system of several trainings
+    gets their mean, and seeds are resampled too.
 
     There is a row for each system, subset ("all", and each kind of triplets where there are two or more) and metric
     (`metric_names`); ``low`` and ``high`` are 2.5 and 97.5 percentiles, NaN for a single query image; ``n_triplets``,
@@ -61,7 +64,7 @@ def intervals(
     in_pool = pairs[["text_query", "query"]][pairs["in_pool"].to_numpy()]
     pool_sizes = in_pool.groupby(["text_query", "query"], sort=False).size()
     rows = []
-    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest, trainings):
+    for part in _parts(outcomes, triplets, bootstrap):
         named = triplets.loc[part.chosen, ["text_query", "query"]].drop_duplicates()
         sizes = pool_sizes.reindex(pd.MultiIndex.from_frame(named), fill_value=0)
         for place, (system, metrics) in enumerate(part.metrics.items()):
@@ -80,24 +83,18 @@ def intervals(
 def contrasts(
     outcomes: pd.DataFrame,
     triplets: pd.DataFrame,
-    *,
-    seed: int,
-    k: int = K,
-    n_resamples: int = RESAMPLES,
     pairs_of_systems: Sequence[tuple[str, str]],
-    manifest: pd.DataFrame | None = None,
-    trainings: Trainings = MappingProxyType({}),
+    bootstrap: Bootstrap,
 ) -> pd.DataFrame:
     """Compare systems with each other by a paired bootstrap over query images, on the resamples of `intervals`.
 
     Systems of equally many trainings are paired by their seeds too.
 
-    Of `CONTRAST_COLUMNS`, ``difference`` is a minus b, and
-    ``p_value`` is two-sided: twice the smaller share of resamples on or beyond 0, the observed sample counted as one of
-    them, at most 1; NaN for a single query image.
+    Of `CONTRAST_COLUMNS`, ``difference`` is a minus b, and ``p_value`` is two-sided: twice the smaller share of
+    resamples on or beyond 0, the observed sample counted as one of them, at most 1; NaN for a single query image.
     """
     rows = []
-    for part in _parts(outcomes, triplets, seed, k, n_resamples, manifest, trainings):
+    for part in _parts(outcomes, triplets, bootstrap):
         for a, b in pairs_of_systems:
             for system in {a, b} - set(part.metrics):
                 raise LookalikeError(f"there are no outcomes of {system!r}: run it, or leave it out of the comparison")
@@ -124,16 +121,9 @@ class _Part(NamedTuple):
     metrics: dict[str, dict[str, tuple[float, Doubles]]]
 
 
-def _parts(
-    outcomes: pd.DataFrame,
-    triplets: pd.DataFrame,
-    seed: int,
-    k: int,
-    n_resamples: int,
-    manifest: pd.DataFrame | None,
-    trainings: Trainings,
-) -> Iterator[_Part]:
+def _parts(outcomes: pd.DataFrame, triplets: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[_Part]:
     """Yield all triplets, and each kind where there are two or more."""
+    seed, k, n_resamples, manifest, trainings = bootstrap
     wanted, kinds = triplets["triplet"].to_numpy(), triplets["kind"].astype(str).to_numpy()
     by_system = {str(name): rows.set_index("triplet") for name, rows in outcomes.groupby("system", sort=False)}
     for system, rows in by_system.items():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lookalike.core.errors import LookalikeError
 from lookalike.ranking.distances import pair_distances
 from lookalike.ranking.statistics import repeat_weights
-from lookalike.ranking.triplet_metrics import contrasts, intervals
+from lookalike.ranking.triplet_metrics import Bootstrap, contrasts, intervals
 from lookalike.ranking.triplet_outcomes import candidate_pairs, outcomes
 
 
@@ -128,7 +128,7 @@ def rated(n_queries=40, systems=None):
 
 def test_values_and_counts_are_the_sums_of_the_outcomes():
     triplets, pairs, table = rated()
-    found = intervals(table, triplets, pairs, seed=1, n_resamples=50)
+    found = intervals(table, triplets, pairs, Bootstrap(1, n_resamples=50))
     assert (found["system"].tolist(), len(set(found["subset"]))) == (["good"] * 9 + ["bad"] * 9, 3)
     for row in found.itertuples():
         kinds = triplets["kind"] if row.subset == "all" else triplets["kind"][triplets["kind"] == row.subset]
@@ -142,26 +142,26 @@ def test_values_and_counts_are_the_sums_of_the_outcomes():
         counts = (len(own), own["in_top"].sum(), (own["outcome"] == 0.5).sum(), n_queries, 39)
         assert (row.n_triplets, row.n_in_top, row.n_ties, row.n_queries, row.median_pool) == counts
     # one kind makes no subset, and another k another name
-    found = intervals(table, triplets.assign(kind="rated"), pairs, seed=1, k=5, n_resamples=20)[["subset", "metric"]]
+    found = intervals(table, triplets.assign(kind="rated"), pairs, Bootstrap(1, 5, 20))[["subset", "metric"]]
     names = [("all", name) for name in ("similarity_precision", "score@5", "score@5_per_triplet")]
     assert list(found.itertuples(index=False, name=None)) == names * 2
 
 
 def test_resamples_follow_from_the_seed_and_belong_to_the_query_images_not_to_the_systems():
     triplets, pairs, table = rated()
-    first = intervals(table, triplets, pairs, seed=1)
-    assert not first.equals(intervals(table, triplets, pairs, seed=2))
-    alone = intervals(table[table["system"] == "bad"], triplets, pairs, seed=1)
+    first = intervals(table, triplets, pairs, Bootstrap(1))
+    assert not first.equals(intervals(table, triplets, pairs, Bootstrap(2)))
+    alone = intervals(table[table["system"] == "bad"], triplets, pairs, Bootstrap(1))
     pd.testing.assert_frame_equal(alone, first[first["system"] == "bad"].reset_index(drop=True))
     with pytest.raises(LookalikeError, match="bad has outcomes of other triplets"):
-        intervals(table.iloc[:-1], triplets, pairs, seed=1)
+        intervals(table.iloc[:-1], triplets, pairs, Bootstrap(1))
 
 
 def test_intervals_are_those_of_a_mean_over_query_images():
     triplets, pairs, table = rated(400, {"x": 0.7})
     # all triplets of a query image go one way: the triplets alone would make the interval too narrow by sqrt(5)
     right = np.repeat(np.random.default_rng(3).random(400) < 0.7, 5)
-    found = intervals(table.assign(outcome=right.astype(np.float32)), triplets, pairs, seed=5)
+    found = intervals(table.assign(outcome=right.astype(np.float32)), triplets, pairs, Bootstrap(5))
     row = found.set_index(["subset", "metric"]).loc[("all", "similarity_precision")]
     error = 100 * np.sqrt(right.mean() * (1 - right.mean()) / 400)
     assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * error, rel=0.1)
@@ -171,13 +171,13 @@ def test_copies_of_a_query_image_are_resampled_as_one():
     triplets, pairs, table = rated()
     n_images = int(triplets["negative"].max()) + 1
     halves = manifest_of([i // 2 if i < 40 else i for i in range(n_images)])
-    found = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=halves)
+    found = intervals(table, triplets, pairs, Bootstrap(1, n_resamples=20, manifest=halves))
     assert set(found["n_queries"]) == {20}
     copies = manifest_of([0] * n_images)
-    single = intervals(table, triplets, pairs, seed=1, n_resamples=20, manifest=copies)
+    single = intervals(table, triplets, pairs, Bootstrap(1, n_resamples=20, manifest=copies))
     assert single[["low", "high"]].isna().all(axis=None)
     systems = tuple(table["system"].unique()[:2])
-    found = contrasts(table, triplets, seed=1, n_resamples=20, pairs_of_systems=[systems], manifest=copies)
+    found = contrasts(table, triplets, [systems], Bootstrap(1, n_resamples=20, manifest=copies))
     assert found["p_value"].isna().all()
 
 
@@ -186,9 +186,9 @@ def test_contrasts_are_paired():
     twin = table[table["system"] == "a"].assign(system="twin")
     twin.loc[twin["triplet"] == 17, "outcome"] = 1 - twin.loc[twin["triplet"] == 17, "outcome"]
     asked = [("a", "c"), ("a", "b"), ("a", "twin")]
-    found = contrasts(pd.concat([table, twin]), triplets, seed=1, pairs_of_systems=asked)
+    found = contrasts(pd.concat([table, twin]), triplets, asked, Bootstrap(1))
     found = found[found["metric"] == "similarity_precision"].set_index(["system_a", "system_b", "subset"])
-    values = intervals(table, triplets, pairs, seed=1).set_index(["system", "subset", "metric"])["value"]
+    values = intervals(table, triplets, pairs, Bootstrap(1)).set_index(["system", "subset", "metric"])["value"]
     row, a, c = found.loc[("a", "c", "all")], *(values[(name, "all", "similarity_precision")] for name in "ac")
     assert (row["difference"], row["p_value"]) == pytest.approx((a - c, 2 / 2001))
     assert row["low"] > 0
@@ -196,10 +196,10 @@ def test_contrasts_are_paired():
     # a system and one that differs in a single triplet: the interval is as narrow as that, not that of two systems
     near = found.loc[("a", "twin", "all")]
     assert (near["high"] - near["low"] < 0.5, near["p_value"] > 0.3) == (True, True)
-    chosen = contrasts(table, triplets, seed=1, n_resamples=10, pairs_of_systems=[("c", "a")])
+    chosen = contrasts(table, triplets, [("c", "a")], Bootstrap(1, n_resamples=10))
     assert set(zip(chosen["system_a"], chosen["system_b"], strict=True)) == {("c", "a")}
     with pytest.raises(LookalikeError, match="'d'"):
-        contrasts(table, triplets, seed=1, pairs_of_systems=[("a", "d")])
+        contrasts(table, triplets, [("a", "d")], Bootstrap(1))
 
 
 def test_intervals_of_several_trainings_contain_the_chance_in_their_seeds():
@@ -211,8 +211,9 @@ def test_intervals_of_several_trainings_contain_the_chance_in_their_seeds():
         right = (random.random(len(triplets)) < share).astype(np.float32)
         parts.append(table[table["system"] == "a"].assign(system=name, outcome=right))
     outcomes_, names = pd.concat(parts, ignore_index=True), {"a": ["a", "b", "c"]}
-    alone = intervals(outcomes_, triplets, pairs, seed=1).set_index(["system", "subset", "metric"])
-    together = intervals(outcomes_, triplets, pairs, seed=1, trainings=names).set_index(["system", "subset", "metric"])
+    given = Bootstrap(1), Bootstrap(1, trainings=names)
+    found = (intervals(outcomes_, triplets, pairs, own) for own in given)
+    alone, together = (table.set_index(["system", "subset", "metric"]) for table in found)
     assert set(together.index.get_level_values(0)) == {"a"}
     key = ("all", "similarity_precision")
     levels = [alone.loc[(name, *key), "value"] for name in names["a"]]
@@ -226,6 +227,6 @@ def test_intervals_of_several_trainings_contain_the_chance_in_their_seeds():
     assert np.array_equal(repeat_weights(np.random.default_rng(1), 1, 5), np.ones((5, 1)))
     # seeds are paired: the same trainings under two names differ by nothing
     twins = outcomes_.assign(system=outcomes_["system"] + "2")
-    asked = {"trainings": names | {"z": ["a2", "b2", "c2"]}, "pairs_of_systems": [("a", "z")]}
-    found = contrasts(pd.concat([outcomes_, twins]), triplets, seed=1, **asked)
+    seeds = Bootstrap(1, trainings=names | {"z": ["a2", "b2", "c2"]})
+    found = contrasts(pd.concat([outcomes_, twins]), triplets, [("a", "z")], seeds)
     assert (found[["difference", "low", "high"]] == 0).all(axis=None)

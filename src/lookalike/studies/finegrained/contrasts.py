@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pandas as pd
 
@@ -34,15 +33,10 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
     if not study.has("outcomes"):
         return list(colours(study))
     outcomes, triplets = study.table("outcomes"), study.table("triplets")
-    given: dict[str, Any] = {
-        "seed": study.seed,
-        "k": study.k,
-        "n_resamples": study.score.resamples,
-        "manifest": study.table("manifest"),
-        "trainings": {system: study.trainings(system) for system in study.systems()},
-    }
-    levels = triplet_metrics.intervals(outcomes, triplets, study.table("pairs"), **given)
-    differences = triplet_metrics.contrasts(outcomes, triplets, pairs_of_systems=claimed_pairs(study), **given)
+    trainings = {system: study.trainings(system) for system in study.systems()}
+    given = triplet_metrics.Bootstrap(study.seed, study.k, study.score.resamples, study.table("manifest"), trainings)
+    levels = triplet_metrics.intervals(outcomes, triplets, study.table("pairs"), given)
+    differences = triplet_metrics.contrasts(outcomes, triplets, claimed_pairs(study), given)
     return contrasts_of(study, levels, differences)
 
 

@@ -20,7 +20,7 @@ from lookalike.data.rated_triplets import codebook_images, read_release
 from lookalike.data.scan import scan_photographs
 from lookalike.features.describers import Describer, StageProgress, describe_files
 from lookalike.ranking import distances
-from lookalike.ranking.triplet_metrics import intervals
+from lookalike.ranking.triplet_metrics import Bootstrap, intervals
 from lookalike.ranking.triplet_outcomes import candidate_pairs, outcomes
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class OwnTriplets:
         rated, pairs = self.rated, self._pairs
         measures = {own.name: distances.pair_distances(own.vectors, pairs, own.distance) for own in systems}
         judged = outcomes(rated.triplets, pairs, measures, k=k)
-        numbers = intervals(judged, rated.triplets, pairs, seed=self._seed, k=k, manifest=rated.manifest)
+        numbers = intervals(judged, rated.triplets, pairs, Bootstrap(self._seed, k, manifest=rated.manifest))
         by_name = {own.name: own for own in systems}
         rows = []
         for (name, subset), group in numbers.groupby(["system", "subset"], sort=False):

@@ -46,7 +46,8 @@ def results_of(
     k: int = K,
 ) -> pd.DataFrame:
     """Return the rows of all trainings; `fits` and `curves` are by folder of a training."""
-    levels = triplet_metrics.intervals(outcomes, triplets, pairs, seed=0, k=k, n_resamples=1, manifest=manifest)
+    bootstrap = triplet_metrics.Bootstrap(0, k, 1, manifest)
+    levels = triplet_metrics.intervals(outcomes, triplets, pairs, bootstrap)
     fitted = pd.DataFrame(list(of_fits(fits, len(triplets))))
     parts = [of_levels(levels, k), fitted, *(of_curve(name, curve) for name, curve in curves.items())]
     return results_frame(pd.concat(parts, ignore_index=True).assign(study="finegrained"))

@@ -204,7 +204,8 @@ def measured():
 
 def test_the_mean_of_results_over_seeds_is_the_level_that_is_contrasted(measured):
     rows = results_of(*measured.values(), FITS, {"deep-ranking-seed2": toy_curves()["deep-ranking"]})
-    levels = intervals(*list(measured.values())[:3], seed=0, k=5, manifest=measured["manifest"], trainings=TRAININGS)
+    bootstrap = triplet_metrics.Bootstrap(0, 5, manifest=measured["manifest"], trainings=TRAININGS)
+    levels = intervals(*list(measured.values())[:3], bootstrap)
     means = rows.groupby(["setting", "method", "metric"])["value"].mean()
     for level in levels.to_dict("records"):
         setting, metric = f"triplets={level['subset']}", level["metric"].replace("@5", "@30")
@@ -224,10 +225,9 @@ def test_contrasts_are_those_of_the_paired_bootstrap(measured, tmp_path, monkeyp
     tables = measured | {"results": results_of(*measured.values(), FITS, {})}
     study = toy_study(tmp_path, tables, score={"k": 5, "resamples": 200}, network={"seeds": 2}, seed=3)
     rows = {row.key: row for row in contrasts(study)}
-    options = {"seed": 3, "k": 5, "n_resamples": 200, "manifest": measured["manifest"], "trainings": TRAININGS}
-    pairs = [("deep-ranking", "hog")]
+    bootstrap, pairs = triplet_metrics.Bootstrap(3, 5, 200, measured["manifest"], TRAININGS), [("deep-ranking", "hog")]
     own = [measured["outcomes"], measured["triplets"]]
-    expected = triplet_metrics.contrasts(*own, pairs_of_systems=pairs, **options).set_index(["subset", "metric"])
+    expected = triplet_metrics.contrasts(*own, pairs, bootstrap).set_index(["subset", "metric"])
     for kind, name in (("all", ""), ("in-class", ", in-class negatives")):
         row, found = rows[ALL, f"score@30{name}", *pairs[0]], expected.loc[(kind, "score@5")]
         assert (row.mean, row.low, row.high, row.p) == tuple(found[["difference", "low", "high", "p_value"]])
