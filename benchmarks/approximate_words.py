@@ -123,18 +123,13 @@ def main() -> None:
     queries = descriptors[-BATCH:].astype(np.float32)
     rows = []
     print(f"{limits.processor()}, faiss {faiss.__version__}, one thread")
-    print(f"{'words':>9} {'way':>6} {'probes/beam':>11} {'build s':>8} {'us':>8} {'recall':>7}")
     for n_words in sizes:
         if len(descriptors) < n_words + BATCH:
-            print(f"{n_words:>9} left out: only {len(descriptors)} descriptors")
+            print(f"{n_words} words are left out: there are only {len(descriptors)} descriptors")
             continue
-        for row in measure(make_words(descriptors, n_words), queries):
-            rows.append({"words": n_words} | row)
-            print(
-                f"{n_words:>9} {row['way']:>6} {row['setting']:>11} {row['build_s']:>8.2f} {row['us']:>8.1f} "
-                f"{row['recall']:>7.3f}",
-                flush=True,
-            )
+        found = [{"words": n_words} | row for row in measure(make_words(descriptors, n_words), queries)]
+        limits.print_table(found)
+        rows += found
     limits.write(arguments.output, rows=rows)
 
 

@@ -582,7 +582,7 @@ def benchmark(kind: str, n: int, d: int, arguments: argparse.Namespace, folder: 
                 if other["learner"] == learner and is_ours(other["package"])
             }
         results.append(row)
-        print_row(row, arguments.limit)
+        print_row(row)
     job = {"data": str(data), "rows": kind, "limit": arguments.limit, "memory": arguments.memory}
     if "RCA" in arguments.learners:
         # the PCA of the papers where a covariance within classes has no inverse
@@ -628,7 +628,7 @@ def benchmark_exact(
             }
         }
     for row in results:
-        print_row(row, arguments.limit)
+        print_row(row)
     return results
 
 
@@ -648,23 +648,22 @@ def ratios(results: list[dict[str, Any]]) -> list[limits.Row]:
     ]
 
 
-def print_row(row: dict[str, Any], limit: float) -> None:
-    ratios = []
-    for ours, equal in row.get("equal_objective", {}).items():
-        ratio = "no step to compare" if equal is None else f"{equal['ratio']:.1f} times"
-        ratios.append(f"{ours}: {ratio}")
-    seconds = f"{row['seconds']:.2f}" if "seconds" in row else "-"
-    if row["status"] == "time limit":
-        seconds = f"> {limit:g}"
-    elif row["status"] != "finished":
-        seconds = row["status"]
-    objectives = [f"{row[key]:,.1f}" if key in row else "-" for key in ("objective_start", "objective_end")]
-    name = f"{row['learner']:6}{row['package']:20}"
-    print(
-        f"{name}{row['n']:>6,}{row['d']:>6,} {row['rows']:7}{row.get('iterations', 0):>10,}"
-        f"{seconds:>15}{objectives[0]:>14}{objectives[1]:>14}  {'; '.join(ratios)}",
-        flush=True,
-    )
+def print_row(row: dict[str, Any]) -> None:
+    """Print what is known of one fit."""
+    equal = {f"ratio to {ours}": own["ratio"] for ours, own in row.get("equal_objective", {}).items() if own}
+    names = [
+        "learner",
+        "package",
+        "n",
+        "d",
+        "rows",
+        "status",
+        "iterations",
+        "seconds",
+        "objective_start",
+        "objective_end",
+    ]
+    limits.print_table([{name: row[name] for name in names if name in row} | equal])
 
 
 def versions(interpreter: str) -> dict[str, str]:
@@ -714,17 +713,13 @@ def main() -> None:
     peers = versions(arguments.peers) if arguments.peers else None
     print(f"one core of {limits.processor()}, synthetic rows; processor seconds, objectives by this file's own judge")
     print(f"peers: {peers or 'none, ours is measured alone (--peers PYTHON; --help says how to build it)'}\n")
-    print(
-        f"{'':26}{'n':>6}{'d':>6} {'rows':7}{'iterations':>10}{'seconds':>15}{'at the start':>14}{'best':>14}"
-        "  peer's seconds to an equal objective by ours"
-    )
     results = []
     with tempfile.TemporaryDirectory() as folder:
         for n, d in grid:
             for kind in arguments.kinds:
                 results += benchmark(kind, n, d, arguments, Path(folder))
     rows = ratios(results)
-    limits.print_rows(rows)
+    limits.print_table(rows)
     settings = {"iterations": arguments.iterations, "pairs": arguments.pairs, "limit_seconds": arguments.limit}
     limits.write(arguments.output, rows, peers=peers, settings=settings | {"data": "synthetic"}, results=results)
 

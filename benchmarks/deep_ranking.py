@@ -261,12 +261,9 @@ def main() -> None:
     ]
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else limits.processor()
     print(f"{arguments.network} network, {arguments.triplets} triplets a step, random pixels, {device.type}: {name}")
-    print(f"{'':34}{'precision':>16}{'s/step':>9}{'images/s':>11}{'of peak':>9}{'GB':>7}{'ours is':>9}")
-    for row in results:
-        print(
-            f"{row['way']:34}{row['precision']:>16}{row['seconds_per_step']:9.3f}{row['images_per_second']:11.1f}"
-            f"{row['share_of_peak']:9.0%}{row['peak_bytes'] / 1e9:7.2f}{row['lookalike_is_times_as_fast']:8.2f}x"
-        )
+    shown = ("way", "precision", "seconds_per_step", "images_per_second", "share_of_peak", "peak_bytes")
+    columns = (*shown, "lookalike_is_times_as_fast")
+    limits.print_table([{name: row[name] for name in columns} for row in results])
     settings = {key: getattr(arguments, key) for key in ("network", "triplets", "repeat", "threads")}
     limits.write(arguments.output, device=name, settings=settings, data="random pixels", results=results)
 

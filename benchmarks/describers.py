@@ -184,24 +184,17 @@ def main() -> None:
     rows = time_describers(images, arguments.repeat)
     print(f"{len(images)} {what}; one core of {limits.processor()}; median of {arguments.repeat}")
     print("defaults; resize + describe, without decoding\n")
-    print(f"{'':24}{'numbers':>10}{'fit s':>9}{'ms/image':>11}{'images/s':>11}")
-    for system, row in rows.items():
-        print(
-            f"{system:24}{row['dimensions']:10,}{row['fit_seconds']:9.1f}{row['ms_per_image']:11.2f}"
-            f"{row['images_per_second']:11.0f}"
-        )
+    limits.print_table([{"system": system} | row for system, row in rows.items()])
     peers = compare_peers(images[:: max(1, len(images) // arguments.n_peers)][: arguments.n_peers], arguments.repeat)
-    print(f"\n{'beside peers, on the same resized pixels':50}{'ms/image':>11}{'apart from ours':>18}")
-    for group, ways in peers.items():
-        for name, row in ways.items():
-            print(f"{group:22}{name:28}{row['ms_per_image']:11.2f}{row['relative_difference']:18.2%}")
+    print("beside peers, on the same resized pixels")
+    limits.print_table([{"group": group, "way": w} | row for group, ways in peers.items() for w, row in ways.items()])
     beside = [
         limits.beside(f"describer: {group}", "an image", name, (ours, row["ms_per_image"] / 1e3))
         for group, ways in peers.items()
         for ours in [next(iter(ways.values()))["ms_per_image"] / 1e3]
         for name, row in list(ways.items())[1:]
     ]
-    limits.print_rows(beside)
+    limits.print_table(beside)
     limits.write(arguments.output, beside, images=what, n=len(images), describers=rows, peers=peers)
 
 

@@ -198,23 +198,13 @@ def main() -> None:
     rows = compare(images, palette, arguments.repeat)
     print(f"{len(images)} {what}; one core of {limits.processor()}; least of {arguments.repeat}")
     print("every way gets the same Pillow pyramid, not timed: only descriptors are compared\n")
-    print(f"{'':26}{'ms/image':>10}{'descriptors/s':>16}{'x ours':>9}{'pixels in another bin':>24}")
-    for name, row in rows.items():
-        print(
-            f"{name:26}{row['ms_per_image']:10.2f}{row['descriptors_per_second']:16,.0f}{row['times_ours']:9.1f}"
-            f"{row['share_of_pixels_in_another_bin']:23.2%}"
-        )
+    limits.print_table([{"way": name} | row for name, row in rows.items()])
     result: dict[str, object] = {"images": what, "repeat": arguments.repeat, "descriptors": rows}
     if arguments.images is not None:
         whole = end_to_end(image_files(arguments.images, 60), palette)
         result["end_to_end"] = whole
-        print(
-            f"\nwhole files ({whole['images']} as they are, {whole['blocks_per_image']:.0f} blocks each): "
-            f"decode {whole['decode_ms']:.1f} + resize {whole['resize_ms']:.1f} "
-            f"+ describe {whole['describe_ms']:.1f} ms = {whole['images_per_second']:.0f} images/s"
-        )
-    else:
-        print("\nend to end (decode + resize + describe): give --images FOLDER")
+        print("whole files")
+        limits.print_table([whole])
     ours = rows["ours"]["ms_per_image"] / 1e3
     # at least, a pixel is compared with every colour of the palette: three products and sums for each
     pixels = np.mean([sum(level.shape[0] * level.shape[1] for level in pyramid.levels(image)) for image in images])
@@ -230,7 +220,7 @@ def main() -> None:
         for name, row in rows.items()
         if name != "ours"
     ]
-    limits.print_rows(beside)
+    limits.print_table(beside)
     limits.write(arguments.output, beside, **result)
 
 

@@ -198,26 +198,6 @@ def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def say(result: dict[str, Any], printed: dict[tuple[str, int], float]) -> None:
-    """Print one number of words."""
-    print(
-        f"\nd = {result['dimensions']:,}: {result['triplets']:,} triplets of {result['rows']} simulated rows of "
-        f"{result['mean_non_zeros']:.0f} non-zeros, seconds of one core"
-    )
-    print(f"{'':30}{'seconds':>10}{'after products':>16}{'paper':>12}{'updates':>10}{'sparsity':>10}")
-    for name, figures in result["learners"].items():
-        after, paper = figures.get("seconds_after_products"), printed.get((name, result["dimensions"]))
-        cells = [f"{figures['seconds']:10.3f}", f"{after:16.3f}" if after is not None else " " * 16]
-        cells.append(f"{paper:12,.2f}" if paper is not None else " " * 12)
-        if figures.get("updates") is not None:
-            cells.append(f"{figures['updates']:10,}{figures['sparsity']:10.1%}")
-        if figures.get("steps_timed", result["triplets"]) < result["triplets"]:
-            cells.append(f"  scaled from {figures['steps_timed']:,} steps")
-        if figures.get("parameters"):
-            cells.append("  " + ", ".join(f"{key}={value}" for key, value in figures["parameters"].items()))
-        print(f"{name:30}{''.join(cells)}")
-
-
 def ratios(results: list[dict[str, Any]]) -> list[limits.Row]:
     """Return a row for each SOML beside each peer; at least, every triplet's products are read from memory once."""
     rows = []
@@ -257,12 +237,18 @@ def main() -> None:
     printed = printed_seconds()
     results = [benchmark(d, arguments) for d in sorted(arguments.dimensions)]
     for result in results:
-        say(result, printed)
+        print(
+            f"{result['triplets']:,} triplets of simulated rows of {result['dimensions']:,} words, seconds of one core"
+        )
+        papers = {name: value for (name, d), value in printed.items() if d == result["dimensions"]}
+        learners = result["learners"].items()
+        rows = [{"learner": name, "paper": papers.get(name, ""), **figures} for name, figures in learners]
+        limits.print_table(rows, ["all"])
     if len(results) > 1:
         print(f"\nseconds at d = {results[-1]['dimensions']:,} over those at d = {results[0]['dimensions']:,}:")
         print("".join(f"  {name} {ratio:.2f}" for name, ratio in growth(results).items()))
     rows = ratios(results)
-    limits.print_rows(rows)
+    limits.print_table(rows)
     paper = [{"learner": name, "dimensions": d, "seconds": value} for (name, d), value in printed.items()]
     whole: dict[str, Any] = {"results": results, "paper": paper}
     if len(results) > 1:

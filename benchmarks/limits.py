@@ -104,18 +104,16 @@ def beside(
     return row | ({"limit": limit, "limit_seconds": needed[limit]} if needed[limit] > 0 else {})
 
 
-def print_rows(rows: Iterable[Row]) -> None:
-    """Print rows of ours beside peers."""
-    print(
-        f"\n{'ours beside peers, one thread':36}{'size':34}{'peer':34}{'ours s':>10}{'peer s':>10}{'times':>8}  limit"
-    )
-    for row in rows:
-        limit = f"{row['limit_seconds']:.2g} s by {row['limit']}" if "limit" in row else "-"
-        print(
-            f"{row['what']:36}{row['size']:34}{row['peer']:34}{row['ours_seconds']:10.3g}{row['peer_seconds']:10.3g}"
-            f"{row['ratio']:8.1f}  {limit}",
-            flush=True,
-        )
+def print_table(rows: Iterable[Row], leave_out: Sequence[str] = ()) -> None:
+    """Print what rows have, a column a name, numbers in four digits."""
+    rows = list(rows)
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in leave_out]
+    found = [[row.get(name, "") for name in names] for row in rows]
+    cells = [names, *([f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in found)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(flush=True)
 
 
 def write(path: Path | None, ratios: Sequence[Row] = (), **figures: Any) -> None:

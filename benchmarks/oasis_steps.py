@@ -168,18 +168,11 @@ def main() -> None:
     results = []
     for d, n in product(arguments.dimensions, arguments.rows):
         results.append(result := benchmark(n, d, arguments.steps, arguments.repeat, arguments.fit_steps))
-        print(
-            f"\nd = {d:,}, {n:,} synthetic rows of {result['mean_non_zeros']:.0f} non-zeros, one core, nearly every "
-            f"step an update\n{'':44}{'steps/s, median':>16}{'best':>12}{'beside on W':>14}"
-        )
-        for name, speed in result["steps_per_second"].items():
-            print(f"{name:44}{speed['median']:16,.0f}{speed['best']:12,.0f}{speed['times_on_w']:14.2f}")
-        fit = result["fit"]
-        print(
-            f"a fit of {fit['steps']:,} steps: {fit['rows']:.3f} s on W, {fit['gram']:.3f} s on products, "
-            f"these among them {fit['products']:.3f} s; auto takes {fit['auto']}",
-            flush=True,
-        )
+        speeds = result["steps_per_second"].items()
+        print(f"steps a second on {n:,} synthetic rows of {d:,} words, nearly every step an update")
+        limits.print_table([{"method": name, **speed} for name, speed in speeds], ["all"])
+        print("seconds of whole fits")
+        limits.print_table([result["fit"]])
     limits.write(arguments.output, results=results)
 
 

@@ -121,7 +121,7 @@ def main() -> None:
     rows = [
         limits.beside("QPAO", size, name, (figures["QPAO"]["seconds"], figures[name]["seconds"])) for name in solvers
     ]
-    limits.print_rows(rows)
+    limits.print_table(rows)
     limits.write(arguments.output, rows, solvers=figures, C=arguments.C, data="synthetic")
 
 

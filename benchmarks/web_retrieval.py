@@ -188,30 +188,17 @@ def main() -> None:
     warm_up()
     print(f"{limits.processor()}, {os.cpu_count()} cores")
     print(f"{arguments.dimensions} words, {gallery.nnz / gallery.shape[0]:.1f} non-zeros a row")
-    print(
-        f"{'task':<22}{'way':<14}{'threads':>8}{'queries':>9}{'gallery':>9}{'seconds':>9}{'cpu':>7}"
-        f"{'10,000':>9}{'cpu':>7}{'same':>7}"
-    )
-    rows = []
     validation = gallery[:VALIDATION_ROWS]
-    for measured in (
-        measure_top_k(W, gallery, arguments.queries, arguments.peer_queries, arguments.k),
-        measure_top_k(None, gallery, arguments.queries, arguments.peer_queries, arguments.k),
-        measure_average_precision(
-            W, validation, min(arguments.queries, validation.shape[0]), arguments.peer_queries, random
-        ),
-        measure_dense(W, gallery[:DENSE_ROWS], arguments.peer_queries, arguments.k),
-    ):
-        for row in measured:
-            rows.append(row)
-            print(
-                f"{row['task']:<22}{row['way']:<14}{row['threads']:>8}{row['queries']:>9}{row['gallery']:>9}"
-                f"{row['seconds']:>9.2f}{row['cpu_seconds']:>7.2f}{row['seconds_10000_queries']:>9.1f}"
-                f"{row['cpu_seconds_10000_queries']:>7.1f}{row['same']:>7.3f}",
-                flush=True,
-            )
+    n_validation = min(arguments.queries, validation.shape[0])
+    rows = [
+        *measure_top_k(W, gallery, arguments.queries, arguments.peer_queries, arguments.k),
+        *measure_top_k(None, gallery, arguments.queries, arguments.peer_queries, arguments.k),
+        *measure_average_precision(W, validation, n_validation, arguments.peer_queries, random),
+        *measure_dense(W, gallery[:DENSE_ROWS], arguments.peer_queries, arguments.k),
+    ]
+    limits.print_table(rows)
     beside = ratios(rows, gallery.nnz / gallery.shape[0])
-    limits.print_rows(beside)
+    limits.print_table(beside)
     limits.write(arguments.output, beside, ways=rows, data="synthetic")
 
 

@@ -237,15 +237,8 @@ def main() -> None:
         f"{result['dimensions']:,}, after {result['warm_steps']:,} steps; "
         f"load {result['load_average']['before'][0]:.1f}"
     )
-    for where, speed in result["bytes_a_second"].items():
-        print(f"one core reads {where}: {speed / 1e9:.1f} GB/s")
-    print(f"{'':36}{'steps/s, median':>16}{'best':>10}{'us cpu/step':>13}{'loss rate':>11}{'x sequential':>14}")
-    for row in result["results"]:
-        speed = row["steps_per_second"]
-        print(
-            f"{row['method']:36}{speed['median']:16,.0f}{speed['best']:10,.0f}{row['cpu_microseconds_per_step']:13.1f}"
-            f"{row['loss_rate']:11.3f}{row['times_as_fast_as_sequential']:14.2f}"
-        )
+    limits.print_table([result["bytes_a_second"]])
+    limits.print_table([row | row["steps_per_second"] for row in result["results"]], ["steps_per_second", "all"])
     limits.write(arguments.output, **result)
 
 
