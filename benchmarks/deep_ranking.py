@@ -261,8 +261,8 @@ def main() -> None:
     ]
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else limits.processor()
     print(f"{arguments.network} network, {arguments.triplets} triplets a step, random pixels, {device.type}: {name}")
-    shown = ("way", "precision", "seconds_per_step", "images_per_second", "share_of_peak", "peak_bytes")
-    columns = (*shown, "lookalike_is_times_as_fast")
+    columns = ["way", "precision", "seconds_per_step", "images_per_second", "share_of_peak", "peak_bytes"]
+    columns.append("lookalike_is_times_as_fast")
     limits.print_table([{name: row[name] for name in columns} for row in results])
     settings = {key: getattr(arguments, key) for key in ("network", "triplets", "repeat", "threads")}
     limits.write(arguments.output, device=name, settings=settings, data="random pixels", results=results)

@@ -262,7 +262,7 @@ class BlockDescent:
             gap = measure(gaps, self._hinges, dual.multipliers, scores)
             if gap <= enough or n_ascents == MOST_ASCENTS:
                 break
-            rows = Compressed.from_scipy(self._products[:, block].tocsr()) if rows is None else rows
+            rows = rows_of_block(self._columns, block, len(scores)) if rows is None else rows
             ascend(rows, self._hinges, np.flatnonzero(gaps), self._bounds, own, centre, dual, enough / 2)
         self.weights[block] = own
         dual.others[:] = scores
@@ -360,6 +360,24 @@ def score(rows: Compressed, pair: int, own: Doubles) -> float:
     for k in range(rows.indptr[pair], rows.indptr[pair + 1]):
         total += rows.data[k] * own[rows.indices[k]]
     return total
+
+
+@njit(cache=True, nogil=True)
+def rows_of_block(columns: Compressed, block: Longs, n_pairs: int) -> Compressed:
+    """Return the products of pairs at a block's features, as rows."""
+    starts = np.zeros(n_pairs + 1, dtype=np.int64)
+    for feature in block:
+        for k in range(columns.indptr[feature], columns.indptr[feature + 1]):
+            starts[columns.indices[k] + 1] += 1
+    for pair in range(n_pairs):
+        starts[pair + 1] += starts[pair]
+    ends, places, values = starts.copy(), np.empty(starts[-1], dtype=np.uint32), np.empty(starts[-1])
+    for j in range(len(block)):
+        for k in range(columns.indptr[block[j]], columns.indptr[block[j] + 1]):
+            pair = columns.indices[k]
+            places[ends[pair]], values[ends[pair]] = j, columns.data[k]
+            ends[pair] += 1
+    return Compressed(starts, places, values)
 
 
 @njit(cache=True, nogil=True)
