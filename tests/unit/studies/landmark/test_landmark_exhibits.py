@@ -8,8 +8,6 @@ from lookalike.exhibits.results import select
 from lookalike.exhibits.words import headline
 from lookalike.studies.landmark import exhibits
 
-TABLES = [f"soml-aaai-2014/table{number}" for number in range(1, 10)]
-
 
 @pytest.fixture(scope="module")
 def oxford():
