@@ -15,14 +15,14 @@ from lookalike.studies.category.settings import Rankers
 def numbers_of(fold: Fold, settings: Rankers) -> pd.DataFrame:
     """Test mAP of single rankers, and of the averages of the first so many of them (JMLR Figure 7)."""
     (X_train, X_test), labels = fold.rows("train", "test"), fold.images["test"].labels
-    seen = ValidationRows(X_test)
+    queries = ValidationRows(X_test)
 
     def measure(model: AveragedOASIS, step: int) -> dict[str, float]:
         singles: dict[str, float] = {}
         means: dict[str, float] = {}
         total = np.zeros((len(labels), len(labels)))
         for number, ranker in enumerate(model.rankers()):
-            scores = seen.scores(ranker)
+            scores = queries.scores(ranker)
             singles[f"ranker {number}"] = rank_scores(scores, labels).mean_average_precision()
             # similarities are linear in W: their mean is that of the mean of W
             total += scores

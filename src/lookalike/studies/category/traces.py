@@ -47,11 +47,11 @@ def trace_fold(fold: Fold, spec: Fit) -> pd.DataFrame:
 def _curve(fold: Fold, spec: Fit, trace: Trace) -> pd.DataFrame:
     """Learn from the training images, and rank them and the test images on the way."""
     rows = {part: fold.rows("train", part) for part in SCORED}
-    seen = {part: (ValidationRows(X), fold.images[part].labels) for part, (_, X) in rows.items()}
+    ranked = {part: (ValidationRows(X), fold.images[part].labels) for part, (_, X) in rows.items()}
 
     def score(model: SimilarityLearner, step: int) -> dict[str, float]:
         stopped = as_stopped(model)
-        return {part: X.rankings(stopped, y).mean_average_precision() for part, (X, y) in seen.items()}
+        return {part: X.rankings(stopped, y).mean_average_precision() for part, (X, y) in ranked.items()}
 
     # the learner sees the stream of its fold's final fit
     learner = make_learner(spec, fold.seed("fit"))

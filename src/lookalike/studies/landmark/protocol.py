@@ -303,8 +303,8 @@ def held_out_scores(
         asked, others = (np.roll(rows, -cut * n)[:n] for rows, n in ((positives, n_asked), (negatives, n_others)))
         learned = np.setdiff1d(np.arange(task.X.shape[0]), [*asked, *others])
         triplets = landmark_triplets(n_positives - n_asked, n_negatives - n_others, task.seeds["triplets"])
-        seen = triplets_for(make_learner(spec, seed), triplets, task.seeds["steps"], passes)
-        products = TripletProducts(task.X[learned], seen)
+        taken = triplets_for(make_learner(spec, seed), triplets, task.seeds["steps"], passes)
+        products = TripletProducts(task.X[learned], taken)
         gallery = random.permutation([*asked, *others])
         for place, setting in enumerate(settings):
             model = make_learner(spec, seed, setting).fit_products(products)

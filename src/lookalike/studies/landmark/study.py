@@ -196,8 +196,18 @@ class LandmarkStudy(MethodStudy):
                         f"all codebooks: set it under {place}.overrides"
                     )
         for method, codebook in product(self.named_methods(), ("", *self.codebooks)):
-            spec = self.spec(method, codebook)
-            _check_method(place, method, spec)
+            spec, named = self.spec(method, codebook), f"config: {place} names {method!r}"
+            refer(f"methods.{method}.learner", spec.learner, MODULES)
+            if spec.learner not in DIAGONAL:
+                raise LookalikeError(
+                    f"{named}, whose learner {spec.learner} has no diagonal metric: name methods of "
+                    f"{', '.join(DIAGONAL)}"
+                )
+            if spec.trace:
+                raise LookalikeError(
+                    f"{named}, which has a `trace`, and the landmark study stops no learner early: take `trace` out, "
+                    "or give the study a method of its own without it"
+                )
             if spec.select and self.learning.positives < LEAST_TO_CHOOSE:
                 raise LookalikeError(
                     f"config: {place}.learning.positives must be at least {LEAST_TO_CHOOSE}: {method!r} has a "
@@ -365,11 +375,6 @@ class LandmarkStudy(MethodStudy):
         return f"{given.title or f'{given.words:,}'} words"
 
     @cached_property
-    def landmark_titles(self) -> dict[str, str]:
-        """Landmark to its title, in the order of rows."""
-        return {landmark: landmark_title(landmark) for landmark in self.landmark_names}
-
-    @cached_property
     def method_titles(self) -> Mapping[str, str]:
         """Method to its title in the settings, or else its id."""
         return {method: self._shared.methods[method].title or method for method in self.named_methods()}
@@ -380,7 +385,7 @@ class LandmarkStudy(MethodStudy):
             case "codebook":
                 return {name: self.words_of(name) for name in self.codebook_ids}
             case "landmark":
-                return {**self.landmark_titles, MEAN: MEAN}
+                return {name: landmark_title(name) for name in self.landmark_names} | {MEAN: MEAN}
         return {method: self.title_of(method) for method in self.methods}
 
     def title_of(self, method: str) -> str:
@@ -443,7 +448,7 @@ class LandmarkStudy(MethodStudy):
     @property
     def size(self) -> str:
         """Landmarks, and all images that are ranked or learned from."""
-        n_landmarks = len(self.landmark_titles)
+        n_landmarks = len(self.landmark_names)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
@@ -452,7 +457,7 @@ class LandmarkStudy(MethodStudy):
         columns, n_draws = [f"mAP (%), {self.words_of(name)}" for name in self.codebook_ids], self.learning.draws
         spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
         origin = ", whose images are made by code" if self.synthetic else ""
-        notes = [f"Means over {len(self.landmark_titles)} landmarks{origin}{spread}."]
+        notes = [f"Means over {len(self.landmark_names)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014)", columns, rows, notes
 
     def _map_cell(self, codebook: str, method: str) -> str:
@@ -462,7 +467,7 @@ class LandmarkStudy(MethodStudy):
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many landmarks and draws, and what ± is."""
-        n_landmarks, n_draws = len(self.landmark_titles), self.learning.draws
+        n_landmarks, n_draws = len(self.landmark_names), self.learning.draws
         origin = " (images made by code)" if self.synthetic else ""
         counted = f"{n_landmarks} landmark{'s' * (n_landmarks != 1)}"
         data = f"Data: {self.title}{origin}" + ("" if self.title.startswith(counted) else f", {counted}")
@@ -501,21 +506,6 @@ class LandmarkStudy(MethodStudy):
             found.append(f"A metric is learned from {'; '.join(sizes)}.")
         root = [name for name in codebooks if self._shared.codebooks[self.codebook_ids[name]].root]
         return found + ["Descriptors are RootSIFT, the paper's SIFT."] * bool(root)
-
-
-def _check_method(place: str, method: str, spec: Method) -> None:
-    """Refuse a method that the landmark study cannot run as it is set."""
-    refer(f"methods.{method}.learner", spec.learner, MODULES)
-    place = f"config: {place} names {method!r}"
-    if spec.learner not in DIAGONAL:
-        raise LookalikeError(
-            f"{place}, whose learner {spec.learner} has no diagonal metric: name methods of {', '.join(DIAGONAL)}"
-        )
-    if spec.trace:
-        raise LookalikeError(
-            f"{place}, which has a `trace`, and the landmark study stops no learner early: take `trace` out, or give "
-            "the study a method of its own without it"
-        )
 
 
 def landmark_title(landmark: str) -> str:
