@@ -25,7 +25,6 @@ from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.words import NO_NUMBER
 from lookalike.report import tables
 from lookalike.report.costs import REHEARSED, full_run, full_seconds, read_rows, scaled, seconds_of
-from lookalike.report.front import KINDS
 from lookalike.report.ledger import ledger
 from lookalike.report.results import GROUPS
 from lookalike.studies.rooms import all_exhibits
@@ -42,6 +41,7 @@ DATA_SETS = {
 STUDIES = ("category", "embeddings", "landmark", "web", "finegrained")
 """In the papers' order."""
 MOST_RULES = 12
+KINDS = {False: "real photographs", True: "synthetic"}
 _PART = re.compile(r"(<!-- part (\S+) ?(.*?) -->\n).*?(<!-- end of \2 -->)", flags=re.DOTALL)
 
 Run = dict[str, Any]
