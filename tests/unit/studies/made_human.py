@@ -100,5 +100,5 @@ def drawn(study, id):
 
 
 def example(folder):
-    """A study of many ratings, and one that was not run."""
-    return make_study(folder, ratings=make_ratings()), given().finished({}, not_run=NOT_RUN)
+    """A study that people rated, and one that was not run."""
+    return make_study(folder, ratings=make_ratings(simulated=False)), given().finished({}, not_run=NOT_RUN)
