@@ -12,7 +12,7 @@ with logged(snakemake):
     from lookalike.core.seeds import integer_seed
     from lookalike.data.locate import locate
     from lookalike.data.scan import scan_folder
-    from lookalike.data.splits import draw_codebook_pool
+    from lookalike.data.splits import sample_codebook_pool
     from lookalike.features.palette import learn_palette, pool_pixels
 
     given, params, output = snakemake.input, snakemake.params.settings, snakemake.output
@@ -24,7 +24,7 @@ with logged(snakemake):
     print(pd.crosstab(manifest["label"], manifest["status"], margins=True).to_string())
     write_table(manifest, output.manifest)
     write_text(snakemake.params.listing + "\n", output.listing)
-    pool = draw_codebook_pool(manifest, **params["pool"], seed=integer_seed(seed, "pool", name))
+    pool = sample_codebook_pool(manifest, **params["pool"], seed=integer_seed(seed, "pool", name))
     write_table(pool, output.pool)
     for file in output.palettes:
         descriptor = Path(file).parent.name

@@ -44,7 +44,7 @@ from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
 from lookalike.core.seeds import generator
 from lookalike.data.scan import refuse_parts
-from lookalike.data.splits import draw_codebook_pool
+from lookalike.data.splits import sample_codebook_pool
 from lookalike.features.describers import VISTERMS, StageProgress, silent
 from lookalike.learners.base import IN_FLOAT32, SimilarityLearner, is_sparse, largest_value
 from lookalike.learners.diagonal import TFIDF
@@ -685,7 +685,7 @@ class Similarity:
             in_pool = opened.learned_from(found)
         else:
             listed = images.assign(image_id=range(len(images)), status="ok")
-            rows = draw_codebook_pool(listed, share=pool, keep=1, seed=self.random_state)["image_id"].to_numpy()
+            rows = sample_codebook_pool(listed, share=pool, keep=1, seed=self.random_state)["image_id"].to_numpy()
             in_pool = np.isin(found.contents, found.contents[rows])
             described.fit(found.take(rows).files, self.random_state, self._work())
         return sp.csr_array(described.describe(found.files, self._work())), images.assign(in_pool=in_pool)

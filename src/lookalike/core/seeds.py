@@ -1,6 +1,6 @@
 """Random streams: one root seed for a whole workflow, an independent stream for every job.
 
-A stream is named by what it is for (``"category", "var10", "fold", 3``), never by when it runs, so the same job draws
+A stream is named by what it is for (``"category", "var10", "fold", 3``), never by when it runs, so the same job has
 the same numbers whatever ran before it and however many jobs run beside it.
 """
 

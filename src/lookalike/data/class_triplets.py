@@ -3,7 +3,7 @@
 Nobody rated these. How like each other two photographs of a class are is measured on thumbnails of 8 x 8 pixels: a
 machine's measure, which favours whatever describes colour and layout, and which exhibits must name. Relevance is
 exp(-distance / scale) within a class, 0 across classes. A triplet's text query is the class of its query. Kind
-"out-of-class": a positive drawn from that class, a negative from any other. Kind "in-class": the positive is the
+"out-of-class": a positive of that class, a negative from any other. Kind "in-class": the positive is the
 nearest photograph of the class (in the second triplet the second nearest, and so on), the negative one whose relevance
 is less by the margin or more.
 """

@@ -91,7 +91,7 @@ def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.Data
     return _tables(queries, relevance)
 
 
-def draw_ground_truth(
+def sample_ground_truth(
     manifest: pd.DataFrame, landmarks: Sequence[str], distractors: Sequence[str], n_queries: int, *, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Sample the queries of landmarks that are folders of a manifest: the two tables that `read_ground_truth` reads.

@@ -62,7 +62,7 @@ def category_of(seed: int, label: int) -> Category:
 
 
 def _any_category(seed: int, rng: Random) -> Category:
-    """Draw a category that no class is."""
+    """Return a random category that no class is."""
     cloths = Cloth.any(rng), Cloth.any(rng), Cloth.any(rng)
     return Category(str(rng.choice(tuple(OBJECTS))), cloths, _backgrounds(seed, rng.integers(_N_BACKGROUNDS, size=2)))
 

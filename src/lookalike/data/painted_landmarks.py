@@ -252,9 +252,9 @@ def _camera(recipe: PaintedLandmarks, building: Building, wanted: str, rng: Rand
     width, height = building.size
     across = max(width, height * recipe.width / recipe.height * 0.95)
     distance, tall = focal * across / (fill * recipe.width), rng.uniform(1.6, 5)
-    aside = rng.uniform(-shift, shift) * focal * width / distance
+    sideways = rng.uniform(-shift, shift) * focal * width / distance
     raised = (height * rng.uniform(0.39, 0.53) - tall) * focal / distance
-    centre = recipe.width / 2 + aside, recipe.height / 2 + raised
+    centre = recipe.width / 2 + sideways, recipe.height / 2 + raised
     return Camera((distance * np.sin(heading), tall, distance * np.cos(heading)), heading, focal, centre)
 
 

@@ -39,8 +39,8 @@ _STEP = 3  # textures from one category of a shape to its next; it has no common
 _RATERS = 3  # of a triplet, as in section 6.2; only what all of them say is kept
 _PERCEPTION = 0.05  # standard deviation of a rater's idea of a relevance
 _CLEARLY = 0.1  # difference of relevance from which a rater calls one image more similar
-_OUT_OF_CLASS = 0.25  # share of triplets drawn with an image of the search noise
-_TRIES = 50  # draws of a triplet before its place is left empty
+_OUT_OF_CLASS = 0.25  # share of triplets with an image of the search noise
+_TRIES = 50  # samples of a triplet before its place is left empty
 _LEAST_RELEVANCE = 0.001  # pairs of training images that are less relevant are not listed
 
 
@@ -170,8 +170,8 @@ def pool_of(recipe: PaintedTriplets, category: int) -> list[Image]:
     """Return images that a text query finds: all of its own, and some of others."""
     numbers = range(recipe.evaluation_images_per_category)
     others = [(other, number) for other in range(recipe.categories) if other != category for number in numbers]
-    drawn = generator(recipe.seed, "search noise", category).permutation(len(others))[: recipe.n_noise]
-    return [(category, number) for number in numbers] + [others[place] for place in sorted(drawn)]
+    chosen = generator(recipe.seed, "search noise", category).permutation(len(others))[: recipe.n_noise]
+    return [(category, number) for number in numbers] + [others[place] for place in sorted(chosen)]
 
 
 def rated_triplets(recipe: PaintedTriplets) -> Iterator[tuple[Image, Image, Image]]:
@@ -186,7 +186,7 @@ def rated_triplets(recipe: PaintedTriplets) -> Iterator[tuple[Image, Image, Imag
 
 
 def _rated(category: int, looks: Doubles, noise: list[Image], rng: Random) -> tuple[Image, Image, Image] | None:
-    """Draw triplets of a text query until the raters agree on one; some with an image of the search noise."""
+    """Sample triplets of a text query until the raters agree on one; some with an image of the search noise."""
     with_noise = bool(noise) and rng.random() < _OUT_OF_CLASS
     for _ in range(_TRIES):
         query, *others = (int(number) for number in rng.permutation(len(looks))[:3])

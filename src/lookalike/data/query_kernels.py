@@ -1,4 +1,4 @@
-"""Compiled loops over a query log: joint relevance of image pairs, and triplets drawn without the image-image matrix.
+"""Compiled loops over a query log: joint relevance of image pairs, and triplets sampled without the image-image matrix.
 
 The relevance of two images is a sum over the queries they share, R(q, p1) R(q, p2) factor(q). With factor
 1 / (S_q S), where S_q is the sum of R over the images of q and S that over everything, it is Pr(p1, p2) (2009 draft,
@@ -32,7 +32,7 @@ class Incidence(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """Running sums within rows from which q ~ Pr(q | p) and p+ ~ Pr(. | q) are drawn."""
+    """Running sums within rows from which q ~ Pr(q | p) and p+ ~ Pr(. | q) are sampled."""
 
     by_image: Doubles
     by_query: Doubles
@@ -170,7 +170,7 @@ def count_positives(log: Incidence, images: Longs, theta: float) -> tuple[Longs,
 
 @kernel
 def seed_row(states: States, key: States, row: int) -> None:
-    """Set the generator to where the numbers of a row of the stream `key` begin: rows are drawn in any order."""
+    """Set the generator to where the numbers of a row of the stream `key` begin: rows are sampled in any order."""
     states[0] = mix(mix(np.uint64(row) + key[0]) ^ key[1])
 
 
@@ -235,7 +235,7 @@ def _is_positive(log: Incidence, image: Index, other: Index, theta: float) -> bo
 
 @kernel
 def _propose(states: States, log: Incidence, proposal: Proposal, lists: Lists, image: Index) -> Index:
-    """Propose a positive, or draw it from the image's list where it has one."""
+    """Propose a positive, or sample it from the image's list where it has one."""
     slot = lists.slot[image]
     if slot >= 0:
         return np.int64(lists.images[pick(states, lists.cumulative, lists.start[slot], lists.start[slot + 1])])
@@ -248,7 +248,7 @@ def _propose(states: States, log: Incidence, proposal: Proposal, lists: Lists, i
 def _positive(
     states: States, log: Incidence, proposal: Proposal, lists: Lists, image: Index, theta: float, tries: int
 ) -> Index:
-    """Propose until an image is accepted; after `tries`, draw from all that are above `theta`: as probable, faster."""
+    """Propose until an image is accepted; after `tries`, sample all that are above `theta`: as probable, faster."""
     for _ in range(tries):
         other = _propose(states, log, proposal, lists, image)
         if _is_positive(log, image, other, theta):
@@ -260,7 +260,7 @@ def _positive(
 
 
 @kernel
-def draw_triplets(
+def sample_triplets(
     key: States,
     first: int,
     log: Incidence,

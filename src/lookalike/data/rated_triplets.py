@@ -324,8 +324,8 @@ def split_ratings(triplets: pd.DataFrame, share: float, seed: int) -> tuple[pd.D
         raise LookalikeError(
             f"a share of {share:g} of {len(names)} text queries leaves nothing to learn from or to judge"
         )
-    drawn = generator(seed, "golden", "ratings").permutation(names)[:n_learned]
-    is_learned = triplets["text_query"].isin(drawn)
+    chosen = generator(seed, "golden", "ratings").permutation(names)[:n_learned]
+    is_learned = triplets["text_query"].isin(chosen)
     evaluated, learned = triplets[~is_learned], triplets[is_learned]
     learned = learned[~learned["query"].isin(evaluated["query"])]
     return triplet_table(evaluated.to_dict("records")), triplet_table(learned.to_dict("records"))

@@ -112,7 +112,7 @@ class Cloth(NamedTuple):
 
     @classmethod
     def any(cls, rng: Random) -> Cloth:
-        """Draw any texture in any colours."""
+        """Return a random texture in random colours."""
         return cls(str(rng.choice(FAMILIES)), str(rng.choice(tuple(RAMPS))))
 
     def tile(self, seed: int) -> Bytes:

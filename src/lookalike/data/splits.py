@@ -25,7 +25,7 @@ ENOUGH_CLUTTER = 500
 each of the papers' 1,000 words, which is what faiss asks of k-means at least."""
 
 
-def draw_codebook_pool(
+def sample_codebook_pool(
     manifest: pd.DataFrame, *, share: float, keep: int, seed: int, images: str = "auto"
 ) -> pd.DataFrame:
     """Set aside all clutter and, unless it is enough by itself or `images` is ``clutter``, a `share` (0..1) of the
@@ -38,7 +38,7 @@ def draw_codebook_pool(
     usable = manifest[manifest["status"] == "ok"]
     for label, own in usable.groupby("label", sort=True)["image_id"]:
         n_draw = max(0, min(round(share * len(own)), len(own) - keep))
-        # a stream named after the class: a new class changes no other's draw
+        # a stream named after the class: a new class changes no other's sample
         order = generator(seed, "codebook pool", str(label)).permutation(len(own))
         chosen.append(np.sort(own.to_numpy())[order[:n_draw]])
     image_ids = np.concatenate(chosen)
@@ -63,10 +63,10 @@ def make_splits(
     seed: int,
     subset: str,
 ) -> pd.DataFrame:
-    """Draw independent random partitions (40 train, 25 test, 8 validation a class): no cross-validation folds."""
+    """Make independent random partitions (40 train, 25 test, 8 validation a class): no cross-validation folds."""
     keep_large_enough(classes, usable_counts(manifest, pool), n_train + n_test)
     usable = usable_images(manifest, pool)
-    # of each class and fold, the images drawn first validate, then train, the last test
+    # of each class and fold, the first images validate, then train, the last test
     roles = {
         "role": ["train"] * n_train + ["test"] * n_test,
         "validation": [True] * n_validation + [False] * (n_train - n_validation + n_test),
@@ -76,8 +76,8 @@ def make_splits(
         image_ids = usable.loc[usable["label"] == label, "image_id"].sort_values().to_numpy()
         for fold in range(n_folds):
             order = generator(seed, "split", subset, fold, label).permutation(len(image_ids))
-            drawn = image_ids[order[: n_train + n_test]]
-            parts.append(pd.DataFrame({"fold": fold, "image_id": drawn, "label": label, **roles}))
+            chosen = image_ids[order[: n_train + n_test]]
+            parts.append(pd.DataFrame({"fold": fold, "image_id": chosen, "label": label, **roles}))
     table = pd.concat(parts, ignore_index=True)
     table = table.astype({"fold": "int8", "image_id": "int32", "label": "str", "role": "str", "validation": "bool"})
     return table.sort_values(["fold", "role", "label", "image_id"], ignore_index=True)

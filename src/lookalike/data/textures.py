@@ -28,7 +28,7 @@ _Y, _X = np.mgrid[0:SIDE, 0:SIDE] / SIDE
 
 
 def _cloud(rng: Random, slope: float, stretch: float = 1.0, cut: float = 1.0) -> Doubles:
-    """Draw noise of variance 1, `stretch` times as long as wide; amplitude falls by frequency to the power `slope`."""
+    """Return noise of variance 1, `stretch` times as long as wide; amplitude falls as frequency ** -slope."""
     fy, fx = np.fft.fftfreq(SIDE, 1 / SIDE)[:, None], stretch * np.fft.rfftfreq(SIDE, 1 / SIDE)
     frequency = np.hypot(fx, fy)
     # nothing repeats less than `cut` times a tile
@@ -60,7 +60,7 @@ def _fur(rng: Random, stretch: float, cut: float) -> Doubles:
 
 
 def _cells(rng: Random, columns: int, rows: int) -> tuple[Doubles, Doubles, Doubles]:
-    """Place (0..1) each pixel across and down its cell, every second row of which is shifted; draw the cells' tones."""
+    """Place (0..1) each pixel across and down its cell, every second row of which is shifted; and their tones."""
     row = np.floor(_Y * rows)
     across = _X * columns + 0.5 * (row % 2)
     tones = rng.random((rows, columns))
@@ -86,7 +86,7 @@ def _scales(rng: Random, n: int) -> Doubles:
 
 
 def _cobble(rng: Random, n: int) -> Doubles:
-    """Draw stones about a point in each square of a grid; the distances to the two nearest points make their edges."""
+    """Return stones about a point in each square of a grid; distances to the two nearest points make their edges."""
     points = (np.indices((n, n)).reshape(2, -1).T + 0.1 + 0.8 * rng.random((n * n, 2))) / n
     tones = 0.55 + 0.45 * rng.random(n * n)
     distances, stones = cKDTree(points, boxsize=np.ones(2)).query(np.stack([_X, _Y], -1), k=2)
@@ -131,7 +131,7 @@ def blend(first: npt.ArrayLike, second: npt.ArrayLike, share: npt.ArrayLike) -> 
 
 @cache
 def ramp(name: str, contrast: float = 1.0) -> Floats:
-    """Colour a tile's tones, (256, 3), not to be written to; less `contrast` draws both ends to the middle."""
+    """Colour a tile's tones, (256, 3), not to be written to; less `contrast` pulls both ends to the middle."""
     dark, pale = RAMPS[name]
     return blend(dark, pale, 0.5 + contrast * np.linspace(-0.5, 0.5, 256))
 

@@ -9,7 +9,7 @@ Table 1 of the JMLR paper fixes the sizes of the queries. A query with some tens
 almost surely. Since only three in ten have, most queries must have a single image or so: the *rare* ones. With a test
 share t, R rare queries and F full ones, F + (1 - t) R have a training image and F + t R a test image.
 
-Words are drawn by alias tables (Walker 1977; Vose 1991) and a random stream of each image's own, SplitMix64 started
+Words are sampled by alias tables (Walker 1977; Vose 1991) and a random stream of each image's own, SplitMix64 started
 from a hash of the data set's key and the image's number: no image depends on others.
 """
 
@@ -56,7 +56,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 WordTables = tuple[Words, States, Ints]
-"""Words, and the thresholds and aliases of the alias tables by which they are drawn."""
+"""Words, and the thresholds and aliases of the alias tables by which they are sampled."""
 Csr = tuple[Longs, Words, Bytes]
 """``indptr``, words and counts."""
 
@@ -72,7 +72,7 @@ class Shares(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What words are drawn from: tables of all words, of each topic (a row) and each style, and queries' own words."""
+    """What words are sampled from: tables of all words, each topic (a row) and each style, and queries' own words."""
 
     background: WordTables
     topics: WordTables
@@ -117,7 +117,7 @@ class WebSimulation(Simulation):
 
     @cached_property
     def log(self) -> WebLog:
-        """Return the query log of all images (about 100 MB at full size); it is drawn once and kept."""
+        """Return the query log of all images (about 100 MB at full size); it is made once and kept."""
         random = generator(self.seed, "web", "log")
         popularity = _powers(self.n_topics, POPULARITY)
         n_rare, n_full, n_pairs = self.n_rare_queries, self.n_full_queries, round(self.n_images * QUERIES_PER_IMAGE)
@@ -148,15 +148,15 @@ class WebSimulation(Simulation):
         topics = self._sparse_tables("topics", self.n_topics, self.topic_words, frequency, numbers)
         styles = self._sparse_tables("styles", self.styles, self.style_words, frequency, numbers)
         places = generator(self.seed, "web", "queries").random((len(self.log.query_topic), OWN_WORDS))
-        drawn = np.minimum(np.searchsorted(np.cumsum(frequency), places), self.words - 1)
-        return Tables((numbers, *_alias_table(frequency)), topics, styles, numbers[drawn])
+        chosen = np.minimum(np.searchsorted(np.cumsum(frequency), places), self.words - 1)
+        return Tables((numbers, *_alias_table(frequency)), topics, styles, numbers[chosen])
 
     def _sparse_tables(self, name: str, n: int, n_words: int, frequency: Doubles, numbers: Words) -> WordTables:
         """Choose the words of each topic or style, without repeats and by their frequency, and how common they are."""
         words = np.empty((n, n_words), dtype=np.uint32)
         for row in range(n):
             random = generator(self.seed, "web", name, row)
-            # the first to happen among processes of these rates: a draw without replacement
+            # the first to happen among processes of these rates: a sample without replacement
             first = random.standard_exponential(self.words) / frequency
             chosen = np.argpartition(first, n_words)[:n_words]
             words[row] = numbers[random.permutation(chosen)]
@@ -169,7 +169,7 @@ class WebSimulation(Simulation):
         size = min(self.n_images, SAMPLE)
 
         def excess(n_terms: float) -> float:
-            indptr, _, _ = self._draw(0, size, n_terms)
+            indptr, _, _ = self._sample(0, size, n_terms)
             return float(indptr[-1] / size - self.nonzeros)
 
         if excess(MOST_TERMS) < 0.0:
@@ -177,11 +177,11 @@ class WebSimulation(Simulation):
                 f"simulated web data: no number of terms gives {self.nonzeros:g} distinct words; "
                 "choose fewer nonzeros, more words or smaller shares of topic and style"
             )
-        # each call draws the same streams, so the excess is a step function of the number of terms: enough is enough
+        # each call takes the same streams, so the excess is a step function of the number of terms: enough is enough
         return float(brentq(excess, 1.0, MOST_TERMS, xtol=0.01))
 
-    def _draw(self, first: int, stop: int, n_terms: float, room: int = 0) -> tuple[Longs, Words, Bytes]:
-        """Draw images first..stop-1 with so many terms on average; without room for their words, count these alone."""
+    def _sample(self, first: int, stop: int, n_terms: float, room: int = 0) -> tuple[Longs, Words, Bytes]:
+        """Sample images first..stop-1 with so many terms on average; without room for words, count these alone."""
         log, tables = self.log, self._tables
         shares = Shares(float(self.topic_share), QUERY_SHARE, float(self.style_share), n_terms, LENGTH_SPREAD)
         key = np.uint64(generator(self.seed, "web", "images").integers(2**63))
@@ -192,12 +192,12 @@ class WebSimulation(Simulation):
         return indptr, words, counts
 
     def visterms(self, first: int, stop: int) -> Matrix:
-        """Draw the raw visterm counts of images first..stop-1: CSR of uint8, indices sorted."""
-        indptr, _, _ = self._draw(first, stop, self.n_terms)
-        indptr, words, counts = self._draw(first, stop, self.n_terms, int(indptr[-1]))
-        drawn = sp.csr_array((counts, words.view(np.int32), indptr), shape=(stop - first, self.words))
-        drawn.sort_indices()
-        return drawn
+        """Return the raw visterm counts of images first..stop-1: CSR of uint8, indices sorted."""
+        indptr, _, _ = self._sample(first, stop, self.n_terms)
+        indptr, words, counts = self._sample(first, stop, self.n_terms, int(indptr[-1]))
+        visterms = sp.csr_array((counts, words.view(np.int32), indptr), shape=(stop - first, self.words))
+        visterms.sort_indices()
+        return visterms
 
     def query_log(self) -> QueryLog:
         """Return the log as learners take it."""
@@ -234,7 +234,7 @@ def _spread_over(popularity: Doubles, n: int, random: np.random.Generator) -> In
 def _further_images(
     further: Ints, main_query: Ints, query_topic: Ints, random: np.random.Generator
 ) -> tuple[Ints, Truths]:
-    """Draw an image for each further place of a query, mostly of its topic; say which of them are new to the query."""
+    """Choose an image for each further place of a query, mostly of its topic; say which are new to the query."""
     n_images, image_topic = len(main_query), query_topic[main_query]
     by_topic = np.argsort(image_topic, kind="stable").astype(np.int32)
     n_of_topic = np.bincount(image_topic, minlength=int(query_topic.max()) + 1)
@@ -275,7 +275,7 @@ def _below(bits: np.uint64, n: int) -> np.int64:
 
 @njit(cache=True, nogil=True, inline="always")
 def _from_alias(bits: np.uint64, threshold: States, other: Ints) -> np.int64:
-    """Draw a place of an alias table: the high half of `bits` chooses the place, the low half its owner."""
+    """Sample a place of an alias table: the high half of `bits` chooses the place, the low half its owner."""
     place = _below(bits, threshold.shape[0])
     if (bits & _LOW) < threshold[place]:
         return place
@@ -286,7 +286,7 @@ def _from_alias(bits: np.uint64, threshold: States, other: Ints) -> np.int64:
 def _sample_images(
     key: np.uint64, first: int, topics: Ints, queries: Ints, shares: Shares, tables: Tables, n_words: int, csr: Csr
 ) -> None:
-    """Draw the visterms of images from `first` on into an unsorted CSR with room for them; without, `indptr` alone."""
+    """Sample the visterms of images from `first` on into an unsorted CSR with room; without, `indptr` alone."""
     indptr, words, counts = csr
     found = np.zeros(n_words, dtype=np.int32)
     seen = np.empty(min(n_words, MAX_TERMS), dtype=np.uint32)

@@ -167,7 +167,7 @@ def photographs(*, sizes=SIZES, name="photograph of {folder} {place:03d}.jpg"):
 
 
 def drawn(manifest, landmarks=("gate", "old_fort"), distractors=("distractors",), n_queries=3, seed=0):
-    return ground_truth.draw_ground_truth(manifest, landmarks, distractors, n_queries, seed=seed)
+    return ground_truth.sample_ground_truth(manifest, landmarks, distractors, n_queries, seed=seed)
 
 
 @pytest.mark.parametrize("name", ["photograph of {folder} {place:03d}.jpg", "unnamed {place}.jpg"])

@@ -10,13 +10,13 @@ from project import ROOT
 from lookalike.core.errors import LookalikeError
 from lookalike.data.splits import (
     class_labels,
-    draw_codebook_pool,
     half_of,
     keep_large_enough,
     left_out,
     make_splits,
     read_published_subsets,
     resolve_subset,
+    sample_codebook_pool,
     usable_counts,
 )
 
@@ -29,7 +29,7 @@ CLASSES = {
     "257.clutter": {"clutter": 30, "too_small": 2},
 }
 MANIFEST = manifest_of(CLASSES)
-POOL = draw_codebook_pool(MANIFEST, share=0.1, keep=65, seed=0)
+POOL = sample_codebook_pool(MANIFEST, share=0.1, keep=65, seed=0)
 SEED, SHARE = st.integers(0, 2**32), st.floats(0, 1)
 SIZES = st.tuples(st.integers(0, 11), st.integers(1, 12), st.integers(1, 12)).filter(lambda sizes: sizes[0] < sizes[1])
 NONE = MANIFEST.head(0)[["image_id", "label"]]
@@ -40,7 +40,7 @@ NONE = MANIFEST.head(0)[["image_id", "label"]]
 def test_the_pool_takes_all_clutter_and_leaves_every_class_what_it_must_keep(sizes, share, keep, seed):
     counts = {f"{i:03d}": {"ok": size, "unreadable": 1} for i, size in enumerate(sizes)}
     manifest = manifest_of(counts | {"c": {"clutter": 2, "too_small": 1}})
-    pool = draw_codebook_pool(manifest, share=share, keep=keep, seed=seed)
+    pool = sample_codebook_pool(manifest, share=share, keep=keep, seed=seed)
     taken = pool["label"].value_counts()
     assert taken["c"] == 2
     for i, size in enumerate(sizes):
@@ -57,7 +57,7 @@ def test_the_pool_takes_all_clutter_and_leaves_every_class_what_it_must_keep(siz
 )
 def test_enough_clutter_is_a_pool_by_itself(images, n, n_cats):
     manifest = manifest_of({"cat": {"ok": 80}, "c": {"clutter": n, "too_small": 9}})
-    pool = draw_codebook_pool(manifest, share=0.1, keep=65, seed=0, images=images)
+    pool = sample_codebook_pool(manifest, share=0.1, keep=65, seed=0, images=images)
     assert ((pool["label"] == "c").sum(), (pool["label"] == "cat").sum()) == (n, n_cats)
 
 
@@ -67,7 +67,7 @@ def test_splits_are_disjoint_complete_and_free_of_the_pool(n_folds, roles, spare
     n_validation, n_train, n_test = roles
     sizes = {f"{i:03d}.class": {"ok": n_train + n_test + more, "too_small": 2} for i, more in enumerate(spare)}
     manifest = manifest_of({**sizes, "257.clutter": {"clutter": 3}})
-    pool = draw_codebook_pool(manifest, share=share, keep=n_train + n_test, seed=seed)
+    pool = sample_codebook_pool(manifest, share=share, keep=n_train + n_test, seed=seed)
     numbers = {"n_folds": n_folds, "n_train": n_train, "n_test": n_test, "n_validation": n_validation}
     splits = make_splits(manifest, pool, list(sizes), **numbers, seed=seed, subset="toy")
     assert not splits.duplicated(["fold", "image_id"]).any()
@@ -88,7 +88,7 @@ def test_splits_are_disjoint_complete_and_free_of_the_pool(n_folds, roles, spare
 def drawn(counts, classes, **changes):
     """Return what classes have in pool and splits: path, label, fold, role and whether an image validates."""
     manifest = manifest_of(counts)
-    pool = draw_codebook_pool(manifest, share=0.1, keep=65, seed=0).assign(fold=-1, role="pool", validation=False)
+    pool = sample_codebook_pool(manifest, share=0.1, keep=65, seed=0).assign(fold=-1, role="pool", validation=False)
     rows = pd.concat([pool[pool["label"].isin(classes)], make_splits(manifest, pool, classes, **PAPER | changes)])
     path = rows["image_id"].map(manifest.set_index("image_id")["path"])
     return set(zip(path, rows["label"], rows["fold"], rows["role"], rows["validation"], strict=True))
@@ -129,7 +129,7 @@ def test_too_few_images_name_class_and_number():
         with pytest.raises(LookalikeError, match=words):
             make_splits(MANIFEST, POOL, ["001.cat", label], **{**PAPER, "n_test": n_test})
     with pytest.raises(LookalikeError, match=r"no class has more than 65 usable images .*add images"):
-        draw_codebook_pool(manifest_of({"cat": {"ok": 65}, "dog": {"ok": 65}}), share=0.1, keep=65, seed=0)
+        sample_codebook_pool(manifest_of({"cat": {"ok": 65}, "dog": {"ok": 65}}), share=0.1, keep=65, seed=0)
 
 
 RESOURCES = ROOT / "workflow" / "resources"

@@ -15,10 +15,10 @@ from lookalike.data.query_kernels import (
     Lists,
     Proposal,
     count_positives,
-    draw_triplets,
     find_positives,
     running_sums,
     sample_pairs,
+    sample_triplets,
 )
 from lookalike.data.query_log import QueryLog, check_theta
 from lookalike.learners.triplets import stream_key
@@ -118,7 +118,7 @@ class QueryTripletSampler:
     def _rows(self, key: NDArray[np.uint64], first: int, n: int) -> Ints:
         triplets = np.empty((n, 3), dtype=np.int32)
         source = self._log, self._proposal, self._lists, self.queries_, self._theta
-        draw_triplets(key, first, *source, TRIES, self._per_query, triplets)
+        sample_triplets(key, first, *source, TRIES, self._per_query, triplets)
         return triplets
 
 
