@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.ndimage import map_coordinates
 
 from lookalike.core.arrays import Reals
 from lookalike.core.images import load_rgb, luma
@@ -106,13 +107,8 @@ def circle_points() -> npt.NDArray[np.float64]:
 
 def circle_values(patch: Image) -> npt.NDArray[np.float64]:
     """Interpolated grey values at the eight points around the centre of a 5x5 patch."""
-    grey = patch.astype(np.float64)
     x, y = (circle_points().round(12) + lbp.RADIUS).T
-    left, top = (np.minimum(place.astype(int), SIDE - 2) for place in (x, y))
-    across, down = x - left, y - top
-    upper = (1 - across) * grey[top, left] + across * grey[top, left + 1]
-    lower = (1 - across) * grey[top + 1, left] + across * grey[top + 1, left + 1]
-    return np.asarray((1 - down) * upper + down * lower)
+    return np.asarray(map_coordinates(patch.astype(np.float64), [y, x], order=1))
 
 
 def paint(canvas: Figure, patch: Image) -> None:
