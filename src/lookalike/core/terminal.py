@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -120,7 +120,7 @@ class RunDisplay(logging.Handler):
             self.console.show_cursor(True)  # a run that is killed leaves it as it is
 
     def _job_info(self, record: Any) -> None:
-        name = " ".join([record.rule_name, *map(str, record.wildcards.values())])
+        name = name_of_job(record.rule_name, [*map(str, record.wildcards.values())])
         self.jobs[record.jobid] = record.rule_name, name, time.monotonic(), record.log or ()
 
     def _job_finished(self, record: Any) -> None:
@@ -176,7 +176,9 @@ class RunDisplay(logging.Handler):
         for width in (None, None, self.console.width // 2):
             picture.add_column(no_wrap=True, overflow="ellipsis", max_width=width)
         bar = ProgressBar(self.total, self.done, width=min(40, self.console.width // 3))
-        picture.add_row(bar, clock(self.started), f"{self.done} of {_steps(self.total)}")
+        seconds = (time.monotonic() - self.started) * (self.total - self.done) / max(1, self.done)
+        left = f", about {max(1, round(seconds / 60))} min left" if 3 <= self.done < self.total else ""
+        picture.add_row(bar, clock(self.started), f"{self.done} of {_steps(self.total)}{left}")
         for _, name, started, logs in list(self.jobs.values()):
             said = "".join(line for log in logs[:1] for line in last_lines(log, 1))
             picture.add_row(f"  {name}", clock(started), Text(escaped(said), "dim"))
@@ -219,6 +221,13 @@ def last_lines(log: str, count: int) -> list[str]:
     before, _, trace = text.partition("Traceback (most recent call last):\n")
     lines = re.split(r"[\r\n]+", before) + [line for line in trace.splitlines() if not line.startswith(" ")]
     return [line for line in lines if line.strip()][-count:]
+
+
+def name_of_job(rule: str, wildcards: Sequence[str]) -> str:
+    """Return what a job does and of what: ``run subset: caltech20, words1000, ten``; a rule may be named by these."""
+    for wildcard in wildcards:
+        rule = re.sub(rf"_{re.escape(wildcard)}(?=_|$)", "", rule)
+    return ": ".join(filter(None, (rule.replace("_", " "), ", ".join(wildcards))))
 
 
 def _steps(count: int) -> str:

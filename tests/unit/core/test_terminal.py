@@ -13,7 +13,7 @@ from markupsafe import Markup
 from rich.console import Console
 
 from lookalike.core.errors import escaped, escaped_in_page
-from lookalike.core.terminal import FROM_CLUSTER, WIDTH, RunDisplay, say_interrupted
+from lookalike.core.terminal import FROM_CLUSTER, WIDTH, RunDisplay, name_of_job, say_interrupted
 
 STEERING = [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F)]
 STEERING += [0xAD, 0x61C, 0x2066, 0xFEFF, 0xDCFF, 0xE0041]
@@ -59,19 +59,36 @@ def test_a_run_says_where_all_is_said_what_is_done_and_what_came_of_it(display, 
     assert "3 steps; everything that Snakemake says goes to all.log" in text
     if not display.console.is_terminal:
         stages = [line.split()[1:4] for line in text.splitlines() if "/3" in line]
-        assert stages == [["2/3", "scan", "demo"], ["3/3", "draw", "demo"]], "a line for each finished stage"
+        assert stages == [["2/3", "scan:", "demo,"], ["3/3", "draw:", "demo,"]], "a line for each finished stage"
     assert "3 steps in 0:00:00." in text
     assert capsys.readouterr().out == "\nmain numbers\n"
+
+
+def test_a_job_is_named_by_what_it_does_and_of_what():
+    assert name_of_job("run_subset_words1000_ten_caltech20", ["caltech20", "words1000", "ten"]) == (
+        "run subset: caltech20, words1000, ten"
+    )
+    assert name_of_job("run_subset_words500_demo10_demo", ["demo", "words500", "demo10"]).startswith("run subset: demo")
+    assert name_of_job("draw_human_demo", []) == "draw human demo"
+
+
+def test_what_is_left_is_told_from_what_is_finished(display):
+    begin(display, *["scan"] * 6)
+    display.started -= 240
+    for number in range(4):
+        tell(display, "job_finished", job_id=number)
+    display.console.print(display.live.get_renderable())
+    assert "4 of 6 steps, about 2 min left" in said(display)
 
 
 def test_what_runs_stands_below_the_bar_with_the_last_words_of_its_log(display, tmp_path):
     log = tmp_path / "job.log"
     log.write_text("step 1 of 9\rstep 2 of 9, and much more than there is room for on a narrow terminal: " + 80 * "x")
-    begin(display, "train_networks_demo_triplets", log=[log])
+    begin(display, "train_networks_demo", log=[log])
     display.console.print(display.live.get_renderable())
     text = said(display)
     assert "0 of 1 step " in text
-    assert "train_networks_demo_triplets" in text
+    assert "train networks: demo, 000" in text
     assert "step 2 of 9" in text
     assert "step 1 of 9" not in text
     assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
@@ -98,9 +115,9 @@ def test_a_failed_job_shows_its_last_lines_and_its_log(display, tmp_path, words,
     display.fail()
     text = said(display)
     assert "Error recording metadata" in text
-    assert "FAILED after 0:00:00: scan demo 000" in text
+    assert "FAILED after 0:00:00: scan: demo, 000" in text
     assert "job.log" in text.replace("\n", "")
-    assert "1 of 2 steps failed: scan demo 000" in text
+    assert "1 of 2 steps failed: scan: demo, 000" in text
     assert visible in text
     assert hidden not in text
     assert "Exception" not in text
@@ -113,7 +130,7 @@ def test_a_job_that_succeeds_at_the_second_try_has_not_failed(display, capsys):
     for event in ("job_error", "job_info"):
         tell(display, event, jobid=0, rule_name="scan", rule_msg=None, wildcards={}, log=[])
         tell(display, message="Trying to restart job 0." if event == "job_error" else "Select jobs to execute...")
-    assert "Trying again: scan demo 000" in said(display)
+    assert "Trying again: scan: demo, 000" in said(display)
     tell(display, "job_finished", job_id=0)
     display.finish()
     assert "1 step in 0:00:00." in said(display)
@@ -137,7 +154,7 @@ def test_a_job_that_a_scheduler_ends_or_refuses_says_why_and_names_the_log_that_
     display.fail()
     text = " ".join(said(display).split())
     reasons = ("OUT_OF_MEMORY", "Exceeded job memory limit", "7.log", "Memory specification can not be satisfied")
-    for part in (*reasons, "2 of 2 steps failed: scan demo 000, draw demo 001. What is done is kept"):
+    for part in (*reasons, "2 of 2 steps failed: scan: demo, 000, draw: demo, 001. What is done is kept"):
         assert part in text, part
     assert "further error details" not in text
     assert "of the Snakemake" not in text
