@@ -383,7 +383,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Notes
         -----
         JMLR section 6 describes this use of a positive W. Learners without a stored factor ``components_`` decompose
-        the matrix on each call, O(d^3): transform many rows at once.
+        the matrix on each call, O(d^3): transform many rows at once. Classifiers map rows to numbers of unit length.
         """
         check_is_fitted(self)
         embedded: Array = self._embedded(self._check_rows(X))

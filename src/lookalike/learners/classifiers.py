@@ -69,15 +69,18 @@ class ClassMap(SimilarityLearner):
             return np.asarray(X @ self.components_) - self.mean_ @ self.components_ + self.intercept_
         return np.asarray((X - self.mean_) @ self.components_ + self.intercept_)
 
-    def _embedded(self, X: Matrix) -> Array:
+    def _unit(self, X: Matrix) -> Doubles:
         refuse_overflow(X)
         mapped = self._mapped(X)
         lengths = np.linalg.norm(mapped, axis=1, keepdims=True)
         return np.asarray(mapped / np.where(lengths > 0, lengths, 1.0))
 
+    def _embedded(self, X: Matrix) -> Array:
+        return self._unit(X).astype(X.dtype, copy=False)
+
     def _comparable(self, *given: Matrix) -> list[Matrix]:
         check_is_fitted(self)
-        return [self._embedded(self._check_rows(X)) for X in given]
+        return [self._unit(self._check_rows(X)) for X in given]
 
     def _project(self, rows: Matrix) -> Matrix:
         return rows
@@ -94,22 +97,6 @@ class ClassMap(SimilarityLearner):
         if probable and matrix.shape[1] == 1:
             matrix, intercept = (np.hstack([np.zeros_like(part), part]) for part in (matrix, intercept))
         return {"matrix": matrix, "intercept": intercept} | ({"probabilities": np.ones(1)} if probable else {})
-
-    def transform(self, X: Matrix) -> Array:
-        """Map rows to numbers of unit length, whose inner product is the learned similarity.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-
-        Returns
-        -------
-        numpy.ndarray of shape (n, k)
-            In the dtype of X.
-        """
-        check_is_fitted(self)
-        X = self._check_rows(X)
-        return self._embedded(X).astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:

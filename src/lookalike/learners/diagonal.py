@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Labels, Longs, Matrix
@@ -22,7 +21,6 @@ from lookalike.learners.euclidean import Baseline
 from lookalike.learners.kernels import Compressed, Vector, add_sparse, longest_row, row_of, sparse_dot
 from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
 from lookalike.learners.triplet_products import TripletProducts
-from lookalike.learners.triplets import check_triplets
 
 ZERO = 1e-10
 """A weight of at most this size counts as none (SOML, the threshold of Tables 4-6)."""
@@ -90,21 +88,6 @@ class DiagonalLearner(SimilarityLearner):
 
 class ProductsLearner(DiagonalLearner):
     """Base of the diagonal learners that see triplets as products of rows alone; a subclass defines `_learn`."""
-
-    def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
-        """Learn from exactly these triplets.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or DataFrame of shape (n, d)
-        triplets : array-like of shape (m, 3), or DataFrame or dict of the columns query, positive and negative
-            Row numbers of X, or ids of the index of X where it is a DataFrame of pandas. An online learner takes one
-            step for each, in this order; for a batch learner, one that occurs k times counts k times. Parameters that
-            say how `fit` draws triplets are not used.
-        """
-        self._check_parameters()
-        triplets = check_triplets(triplets, X)
-        return self._learn(TripletProducts(self._check_rows(X, reset=True), triplets))
 
     def fit_products(self, products: TripletProducts) -> Self:
         """Learn as `fit_triplets` does, to the bit, from rows and triplets that several fits can share.

@@ -383,7 +383,7 @@ class OASIS(PassiveAggressive):
     def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
         counts = super()._take(work, examples)
         interval = self.projection_interval
-        if isinstance(work, DualSteps | RowSteps) and interval and (self.n_steps_ + len(examples)) % interval == 0:
+        if interval and (self.n_steps_ + len(examples)) % interval == 0:
             self._refuse_overflow(work)
             work.project()
             self.n_projections_ += 1

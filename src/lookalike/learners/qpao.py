@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.core.arrays import Doubles, Labels, Longs, Matrix, Words
@@ -18,7 +19,7 @@ from lookalike.learners.curve import Progress
 from lookalike.learners.diagonal import ProductsLearner
 from lookalike.learners.kernels import Compressed
 from lookalike.learners.triplet_products import TripletProducts
-from lookalike.learners.triplets import TripletSampler
+from lookalike.learners.triplets import TripletSampler, check_triplets
 
 LARGEST_GAP = 1e-6
 """Share of the objective that a block may be above its minimum in a descent that has converged."""
@@ -139,6 +140,15 @@ class QPAO(ProductsLearner):
         seed = as_seed(self.random_state)
         triplets = TripletSampler(y, seed).draw(int(self.n_triplets))
         return self._learn(TripletProducts(X, triplets), seed)
+
+    def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
+        """Learn from exactly these triplets; one that occurs k times counts k times.
+
+        X, triplets and errors are as of `OASIS.fit_triplets`; ``n_triplets`` is not used.
+        """
+        self._check_parameters()
+        triplets = check_triplets(triplets, X)
+        return self._learn(TripletProducts(self._check_rows(X, reset=True), triplets))
 
     def _never_negative(self) -> bool:
         return self.lower >= 0

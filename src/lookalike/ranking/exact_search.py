@@ -7,8 +7,8 @@ The queries of a block stand side by side, one float32 lane each, so that a word
 its value times that line is added to the scores of all queries of the block at once. The scores stay in vector
 registers for the length of a row. Written with an array of scores, the same loop stores and loads them again for every
 word, because the compiler cannot know that the array is no part of the block, and takes four times as long; with
-sixteen scalars in place of the array it takes three times as long. Hence the one function here that gives LLVM its
-vectors directly.
+sixteen scalars in place of the array, or numba's flag noalias, it takes three times as long. Hence the one function
+here that gives LLVM its vectors directly.
 """
 
 from __future__ import annotations
