@@ -24,27 +24,10 @@ def average_precision(
     CVPR 2007, section 3; the 1 is its program's ``old_precision``). Of images of equal similarity, it is the mean over
     all their orders.
 
-    Parameters
-    ----------
-    positive_ranks : array-like of int, shape (n_found,)
-        1-based ranks of the good and ok images, junk still counted, in any order.
-    junk_ranks : array-like of int, shape (n_junk,)
-        1-based ranks of the junk images, in any order.
-    n_missing : int
-        Positives that the list does not hold; they are never found.
-    ties : array-like of int, shape (n_found,), default=1
-        How many images, junk too, share the similarity of each good or ok image, itself among them. All of these have
-        the first of their ranks.
-
-    Returns
-    -------
-    float
-        From 0 to 1; NaN where there is no positive at all.
-
-    Raises
-    ------
-    ValueError
-        When a rank is below 1 or given more often than ties allow, or `n_missing` is negative.
+    Ranks of good and ok images, and of junk ones, count from 1, junk still counted, in any order; `n_missing` positives
+    are not in the list, and never found. `ties` says how many images, junk too, share the similarity of each good or ok
+    image, itself among them; all of these have the first of their ranks. The result is from 0 to 1, NaN without a
+    positive. A rank below 1 or given more often than ties allow, and a negative `n_missing`, are a ValueError.
     """
     given, junk = (np.asarray(ranks).astype(np.int64).ravel() for ranks in (positive_ranks, junk_ranks))
     order, junk = np.argsort(given, kind="stable"), np.sort(junk)

@@ -39,34 +39,23 @@ class Rankings:
     """The ranks at which each query finds its positives (JMLR section 5.1).
 
     Rows of equal similarity have no order, so every measure is the expected one over all orders of them.
-
-    Parameters
-    ----------
-    offsets : ndarray of int64, shape (n_queries + 1,)
-        The ranks of query i are ``ranks[offsets[i]:offsets[i + 1]]``.
-    ranks : ndarray of int32, shape (n_positives_of_all_queries,)
-        1-based ranks of the positives among the gallery, ascending within a query. Rows of equal similarity share the
-        first of their ranks.
-    n_gallery : int
-        How many images each query ranks; the query itself is not among them.
-    query_ids : ndarray of int32, shape (n_queries,)
-        Which image each query is (``image_id`` in the workflow).
-    neighbours : ndarray of int32, shape (n_queries, n_neighbours), optional
-        The first images of each ranking, as rows of the gallery; where each row queries the others, `query_ids`
-        turns them into image ids.
-    neighbour_scores : ndarray of float32, shape (n_queries, n_neighbours), optional
-        Their similarities.
-    ties : ndarray of int32, shape of `ranks`, optional
-        How many rows of the gallery share the similarity of each positive, itself among them. Default: it alone.
     """
 
     offsets: Integers
+    """int64, (n_queries + 1,): the ranks of query i are ``ranks[offsets[i]:offsets[i + 1]]``."""
     ranks: Integers
+    """int32: of positives among the gallery, from 1, ascending within a query; equal similarities share the first."""
     n_gallery: int
+    """How many images each query ranks; the query itself is not among them."""
     query_ids: Integers
+    """int32, (n_queries,): which image each query is (``image_id`` in the workflow)."""
     neighbours: Integers | None = None
+    """int32, (n_queries, n_neighbours): the first of each ranking as rows of the gallery; where each row queries the
+    others, `query_ids` turns them into image ids."""
     neighbour_scores: Reals | None = None
+    """float32: their similarities."""
     ties: Integers | None = None
+    """int32, as `ranks`: how many rows share the similarity of each positive, itself among them; None: it alone."""
 
     @property
     def n_queries(self) -> int:
@@ -174,16 +163,8 @@ class Rankings:
 def mean_over_ties(found: Integers, n_relevant: Integers, ranks: Integers, ties: Integers) -> Reals:
     """Return of each relevant row the mean of (relevant rows so far) / rank over all orders of the rows tied with it.
 
-    Parameters
-    ----------
-    found : ndarray of int
-        Relevant rows up to the first of those tied with it, this one among them.
-    n_relevant : ndarray of int
-        How many of the tied rows are relevant, itself among them; the mean is over these too.
-    ranks : ndarray of int
-        The first of the ranks that the tied rows share.
-    ties : ndarray of int
-        How many rows are tied, itself among them.
+    Up to the first of those tied with it, this one among them, `found` relevant rows are there; of its `ties`, itself
+    among them, `n_relevant` are relevant, and the mean is over these too. `ranks` are the first of those they share.
     """
     plain = found / ranks
     if (ties == 1).all():
@@ -209,25 +190,10 @@ def rank_leave_one_out(
     Among equal similarities the lower row is the first neighbour, and measures take all orders. A NaN counts as a
     mistake, with a warning: a positive comes last, and another row first.
 
-    Parameters
-    ----------
-    model : Similarity
-        Its ``similarity(A, B)`` is called on batches of rows against all rows.
-    X : ndarray or CSR, shape (n, d)
-        The images; at least two rows.
-    y : array-like, shape (n,)
-        Their classes.
-    query_ids : ndarray of int32, shape (n,), optional
-        Ids kept with the rankings; row numbers by default.
-    n_neighbours : int
-        How many nearest neighbours are kept with their scores; 0 keeps none.
-    memory_bytes : int
-        About how much memory the scores of one batch may take, in bytes.
-
-    Raises
-    ------
-    ValueError
-        When there are fewer than two rows, or lengths differ.
+    `model` is asked on batches of rows X, dense or CSR, of shape (n, d), against all rows; the scores of a batch may
+    take about `memory_bytes`. `y` has the classes, (n,), and `query_ids` what is kept as ids, row numbers by default.
+    `n_neighbours` nearest ones are kept with their scores. Fewer than two rows, and lengths that differ, are a
+    ValueError.
     """
     X, labels = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
     n = X.shape[0]
