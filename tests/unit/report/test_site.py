@@ -224,6 +224,14 @@ def test_text_is_escaped_and_settings_are_shown(pages, results):
         assert part in pages["made.html"]
 
 
+def test_who_does_not_see_a_figure_is_told_what_it_shows_and_what_came_out(pages):
+    (alternative,) = re.findall(r'<img [^>]*alt="([^"]+)"', article(pages["jmlr2010.html"], "fig6-demo"))
+    assert alternative == (
+        "Figure 6: Precision at top k, demo title. Precision at top k of all methods. "
+        "OASIS − LEGO, mAP: +7.0 [+6.0, +8.0]."
+    )
+
+
 def test_points_of_a_figure_tell_their_numbers_above_its_picture(pages):
     figure = article(pages["jmlr2010.html"], "fig6-demo").partition("<figure>")[2].partition("</figure>")[0]
     assert figure.index('src="data:image/svg+xml') < figure.index('<svg class="points" viewBox="0 0 ')
