@@ -79,20 +79,15 @@ class Fold:
         return results_frame(rows.assign(study="category", setting=self.subset, repeat=str(self.number), **names))
 
 
-def symmetry_index(model: object) -> float | None:
-    """||sym W||_F / ||W||_F of a bilinear model (draft equation 17); None for others."""
-    if not isinstance(model, PassiveAggressive) or model.matrix_name != "W_":
-        return None
-    _, squares, products = model.sums()
-    # ||W + W'||^2 / 4 is the mean of the two
-    return float(np.sqrt((squares + products) / 2 / squares))
+def symmetry_index(model: object, *, learned: bool = False) -> float | None:
+    """||sym W||_F / ||W||_F of a bilinear model (draft equation 17), or of W - I, which is what it learned.
 
-
-def learned_symmetry(model: object) -> float | None:
-    """Symmetry index of W - I, which is what a bilinear model learned; None for others, and before the first step."""
+    None of another model, and of W - I before the first step.
+    """
     if not isinstance(model, PassiveAggressive) or model.matrix_name != "W_":
         return None
     trace, squares, products = model.sums()
-    # ||W - I||^2, and the inner product of W - I and its transpose
-    squares, products = (total - 2 * trace + model.n_features_in_ for total in (squares, products))
+    if learned:  # ||W - I||^2, and the inner product of W - I and its transpose
+        squares, products = (total - 2 * trace + model.n_features_in_ for total in (squares, products))
+    # ||W + W'||^2 / 4 is the mean of the two
     return float(np.sqrt((squares + products) / 2 / squares)) if squares > 0 else None

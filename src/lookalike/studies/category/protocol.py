@@ -12,7 +12,7 @@ import pandas as pd
 from lookalike.core.files import write_table
 from lookalike.core.settings.methods import Fit
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
-from lookalike.studies.category.folds import Fold, learned_symmetry, symmetry_index
+from lookalike.studies.category.folds import Fold, symmetry_index
 from lookalike.studies.fits import Clock, Run, make_learner, plain_number, record_of, warm_up
 from lookalike.studies.selection import LIMITS, NOTHING, Labelled, choose
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -79,7 +79,7 @@ def run_fold(fold: Fold, spec: Fit) -> Run:
         "converged": None if "max_iter" in chosen else plain_number(getattr(model, "converged_", None)),
         "objective_share": None if objective is None else float(objective[-1] / objective[0]),
         "symmetry_index": symmetry_index(model),
-        "learned_symmetry": learned_symmetry(model),
+        "learned_symmetry": symmetry_index(model, learned=True),
         **_selection_record(selection, chosen, spec),
         "seeds": {purpose: fold.seed(purpose) for purpose in ("selection", "fit")},
     }
