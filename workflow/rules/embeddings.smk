@@ -22,5 +22,6 @@ rule run_embeddings:
         folder=lambda wildcards: SETTINGS.datasets[wildcards.dataset].path,
         settings=settings_for(EMBEDDINGS, "run"),
         learners=lambda wildcards: learner_code(*EMBEDDINGS[wildcards.dataset].methods),
+        lda=code_of("learners/classifiers.py"),
     script:
         "../scripts/run_embeddings.py"

@@ -79,9 +79,9 @@ def results_of(
     raw = halving(manifest, X, sizes, number, root)
     parts = {name: Part(unit(part.rows), part.labels) for name, part in raw.items()}
     train = parts["train"]
-    transforms: dict[str, Transform] = {"cosine": unit, "euclidean": np.asarray, **baselines(parts)}
+    transforms: dict[str, Transform] = {"cosine": unit, "euclidean": np.asarray, "logistic": logistic_regression(parts)}
     learners: dict[str, SimilarityLearner] = {}
-    for method, spec in specs.items():
+    for method, spec in {"lda": Fit(learner="LDA"), **specs}.items():
         seed = fold_seed(root, NAME, number, "selection")
         chosen = choose(spec, seed, lambda: (parts["learn"], parts["validation"]))[1]
         learner = make_learner(spec, fold_seed(root, NAME, number, "fit"), chosen)
@@ -101,27 +101,20 @@ def ranked(part: Part, model: SimilarityLearner | None = None) -> float:
     return rank_leave_one_out(model, part.rows, part.labels, n_neighbours=0).mean_average_precision()
 
 
-def baselines(parts: Mapping[str, Part]) -> dict[str, Transform]:
-    """Return LDA and logistic regression of scikit-learn as transforms whose rows are compared by their cosine."""
+def logistic_regression(parts: Mapping[str, Part]) -> Transform:
+    """Return scikit-learn's logistic regression as a transform whose rows are compared by their cosine."""
     # heavy, and every plan imports the studies
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
 
-    train, validation = parts["train"], parts["validation"]
-    # fewer images than dimensions need a shrunk covariance, and "auto" is scikit-learn's own rule for it
-    lda = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(train.rows, train.labels)
-    # this solver, unlike the default one, leaves rows where they lie
-    centre = lda.transform(train.rows).mean(axis=0)
-
-    def logistic(C: float, part: Part) -> Transform:
+    def fitted(C: float, part: Part) -> Transform:
         model = LogisticRegression(C=C, max_iter=1000).fit(part.rows, part.labels)
         return lambda rows: unit(model.decision_function(unit(rows)))
 
     def validated(C: float) -> float:
-        return ranked(Part(logistic(C, parts["learn"])(validation.rows), validation.labels))
+        rows, labels = parts["validation"]
+        return ranked(Part(fitted(C, parts["learn"])(rows), labels))
 
-    best = max(INVERSE_REGULARIZATION, key=validated)
-    return {"lda": lambda rows: unit(lda.transform(unit(rows)) - centre), "logistic": logistic(best, train)}
+    return fitted(max(INVERSE_REGULARIZATION, key=validated), parts["train"])
 
 
 def unit(rows: Doubles) -> Doubles:
