@@ -62,7 +62,7 @@ from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
 from lookalike.report.costs import study_cost
 from lookalike.studies import rooms, settings
-from lookalike.studies.embeddings.protocol import NEEDED as EMBEDDING_FILES
+from lookalike.studies.embeddings.study import FILES as EMBEDDING_FILES
 from lookalike.studies.recipes import recipe_module
 
 
