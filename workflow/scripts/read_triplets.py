@@ -12,7 +12,7 @@ with logged(snakemake):
     from lookalike.data.class_triplets import make_class_triplets
     from lookalike.data.locate import remove_other_paintings
     from lookalike.data.rated_triplets import read_release, split_ratings
-    from lookalike.ranking.triplet_outcomes import candidate_pairs
+    from lookalike.ranking.triplet_metrics import candidate_pairs
 
     params = snakemake.params.settings
     folder = params["folder"]

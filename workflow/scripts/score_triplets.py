@@ -9,7 +9,7 @@ with logged(snakemake):
 
     from lookalike.core.files import read_json, read_table, write_table
     from lookalike.exhibits.results import write_results
-    from lookalike.ranking.triplet_outcomes import outcomes
+    from lookalike.ranking.triplet_metrics import outcomes
     from lookalike.studies.finegrained.results import results_of
 
     given, k = snakemake.input, snakemake.params.settings["k"]

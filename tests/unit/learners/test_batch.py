@@ -12,7 +12,7 @@ from made_rows_and_examples import noisy_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.learners import LMNN, MCML, MMC, RCA, factor_descent, lmnn, lmnn_factor, mcml
+from lookalike.learners import LMNN, MCML, MMC, RCA, factor_descent, lmnn, mcml
 from lookalike.learners.mcml import CollapsingObjective
 
 
@@ -205,10 +205,10 @@ def test_the_factor_s_objective_and_gradient_are_those_of_blocks_of_any_size(dty
     X, y = odd_classes()
     random = np.random.default_rng(4)
     L, change = random.normal(size=(4, 3)), random.normal(size=(4, 3))
-    margins = lmnn_factor.MarginObjective(X.astype(dtype), y, lmnn.target_neighbours(X, y, 3), 0.3)
+    margins = lmnn.MarginObjective(X.astype(dtype), y, lmnn.target_neighbours(X, y, 3), 0.3)
     for block, few in ((3, 0.0), (4, 1.0), (10, 0.5)):
-        monkeypatch.setattr(lmnn_factor, "BLOCK_ROWS", block)
-        monkeypatch.setattr(lmnn_factor, "FEW", few)
+        monkeypatch.setattr(lmnn, "BLOCK_ROWS", block)
+        monkeypatch.setattr(lmnn, "FEW_PAIRS", few)
         value, gradient, exact = margins.value_and_gradient(L.astype(dtype), 0.3)
         assert exact == pytest.approx(large_margin(X, y, L @ L.T, 0.3), rel=1e-6)
         assert value < exact

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from lookalike.core.errors import LookalikeError
 from lookalike.ranking.distances import pair_distances
 from lookalike.ranking.statistics import repeat_weights
-from lookalike.ranking.triplet_metrics import Bootstrap, contrasts, intervals
-from lookalike.ranking.triplet_outcomes import candidate_pairs, outcomes
+from lookalike.ranking.triplet_metrics import Bootstrap, candidate_pairs, contrasts, intervals, outcomes
 
 
 def manifest_of(contents):

@@ -20,8 +20,7 @@ from lookalike.data.rated_triplets import codebook_images, read_release
 from lookalike.data.scan import scan_photographs
 from lookalike.features.describers import Describer, StageProgress, describe_files
 from lookalike.ranking import distances
-from lookalike.ranking.triplet_metrics import Bootstrap, intervals
-from lookalike.ranking.triplet_outcomes import candidate_pairs, outcomes
+from lookalike.ranking.triplet_metrics import Bootstrap, candidate_pairs, intervals, outcomes
 
 if TYPE_CHECKING:
     from lookalike.core.model_file import About

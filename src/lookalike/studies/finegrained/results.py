@@ -14,7 +14,7 @@ import pandas as pd
 
 from lookalike.exhibits.results import results_frame
 from lookalike.ranking import triplet_metrics
-from lookalike.ranking.triplet_outcomes import K
+from lookalike.ranking.triplet_metrics import K
 from lookalike.studies.finegrained.systems import DEEP, EMBEDDED, PER_TRIPLET, PRECISION, SCORE, system_and_seed
 
 COUNTED = {"n_triplets": "triplets", "n_queries": "queries", "median_pool": "pool"}
