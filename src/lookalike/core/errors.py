@@ -34,18 +34,14 @@ def first_reason(left_out: Sequence[tuple[str, str]]) -> str:
     return f" ({short_name(left_out[0][0])}: {left_out[0][1]}{more})"
 
 
-def shortened(sentence: str) -> str:
+def shortened(text: str, longest: int = _LONGEST) -> str:
     """Return a sentence without the middle of a name or a reason that is too long to be read."""
-    return _without_middle(sentence, _LONGEST)
+    return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 2 :]}"
 
 
 def short_name(name: str) -> str:
     """Return a name, without its middle where it is longer than that of any file."""
-    return _without_middle(name, _LONGEST_NAME)
-
-
-def _without_middle(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 2 :]}"
+    return shortened(name, _LONGEST_NAME)
 
 
 def command_line(words: Iterable[str]) -> str:
