@@ -1,7 +1,8 @@
 """The category study (OASIS, JMLR 5.3): splits, one run per subset, method and fold, and their numbers in one table.
 
-Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, transfer/, few_images/, and the rows that exhibits are
-drawn from: results.parquet, and times.parquet, which differs between any two runs. What the settings ask for is in studies/category/study.py.
+Needs: manifest.parquet, codebook_pool.parquet, counts.npz. Makes: splits/, runs/, rankers/, transfer/, few_images/, and the
+rows that exhibits show: results.parquet, and times.parquet, which differs between any two runs.
+studies/category/study.py says which jobs the settings need.
 """
 
 from lookalike.studies.category.study import SIDES, makers

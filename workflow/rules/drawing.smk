@@ -1,8 +1,9 @@
-"""From numbers to the papers' tables and figures: one job of a study makes its contrasts and draws all its exhibits.
+"""From numbers to the papers' tables and figures: one job of a study makes its contrasts and all its exhibits.
 
-Needs: the tables that the study's rules make (where a data set cannot be run nothing: the exhibits then say why). Makes:
-{study}/contrasts.parquet (where a claim or an exhibit asks for one), exhibits/{paper}/, exhibits/headline.txt and {study}/tested.parquet, with each of the
-papers' claims by itself. Of these tables of all studies one job makes results/claims.csv. Which exhibits there are is in studies/*/exhibits.yaml.
+Needs: the tables that the study's rules make, or nothing if a data set cannot be run; the exhibits then say why. Makes:
+{study}/contrasts.parquet (if a claim or an exhibit needs one), exhibits/{paper}/, exhibits/headline.txt and
+{study}/tested.parquet, in which each claim of the papers is tested separately. From these tables of all studies, one job
+makes results/claims.csv. studies/*/exhibits.yaml lists the exhibits.
 """
 
 for room in rooms.ROOMS:

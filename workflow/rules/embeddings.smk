@@ -1,4 +1,4 @@
-"""The papers' protocol on embeddings of today, on classes that were learned from and on others.
+"""The papers' protocol on embeddings of today, on learned classes and on new ones.
 
 Needs: a folder of embeddings and their manifest. Makes: manifest.parquet and results.parquet, the one table of numbers.
 """

@@ -2,7 +2,7 @@
 
 Needs: the ranks of one run of rules/category.smk, and raters' files in data/ratings/{dataset}/ if there are any. Makes:
 ratings/plan.csv (what is to be rated), ratings/page.html (the page that raters fill in), ratings/ratings.parquet (their
-answers, or those of a simulated panel of as many as JMLR had) and human/results.parquet, the rows of its numbers.
+answers, or those of a simulated panel of as many raters as in JMLR) and human/results.parquet, the rows of its numbers.
 """
 
 RATINGS = f"{RESULTS}/ratings"

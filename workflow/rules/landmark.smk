@@ -2,8 +2,8 @@
 
 Needs: the archives or folders of a data set in place, the network, or nothing (synthetic, published counts). Makes:
 manifest.parquet, queries.parquet, relevance.parquet, keypoints/, features/ (codebooks, words, counts), published/,
-learning_images.parquet, runs/, and the rows of results results.parquet and times.parquet.
-What each job reads of the settings is in studies/landmark/study.py.
+learning_images.parquet, runs/, and the rows of results in results.parquet and times.parquet.
+studies/landmark/study.py says which settings each job reads.
 """
 
 

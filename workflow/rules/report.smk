@@ -1,9 +1,9 @@
-"""The HTML report: every exhibit with its state, beside the printed numbers, in files that need no network.
+"""The HTML report: every exhibit with its state and the papers' numbers, in files that need no network.
 
-Needs: exhibits of the studies that were asked for beside it (with `demo`, `all` or a data set's target), and shows besides whatever other
-studies have finished in results/; alone (`snakemake report_html`) it shows what is there and runs nothing. Makes: results/report/*.html,
-of which index.html is the first page, results/ledger.csv, every printed number and claim beside ours, and results/report/complete.txt, unless
-an exhibit has failed.
+Needs: the exhibits of the studies that run in the same command (with `demo`, `all` or a data set's target). The report also
+shows other studies that have finished in results/. `snakemake report_html` shows finished results and runs nothing else.
+Makes: results/report/*.html (index.html is the first page), results/ledger.csv (every printed number and claim beside ours),
+and results/report/complete.txt, unless an exhibit has failed.
 """
 
 

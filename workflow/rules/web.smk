@@ -1,8 +1,8 @@
 """The web-scale study (OASIS, JMLR section 5.2): from a simulated query log to one similarity, and how well it retrieves.
 
 Needs: nothing; the log and the visterms are simulated. Makes: log.npz, images.parquet, visterms.npz, rankers/,
-runtime/, model.lookalike, precision.parquet, marginals.csv, and of these the rows of results results.parquet and
-times.parquet. What each job reads of the settings is in studies/web/study.py.
+runtime/, model.lookalike, precision.parquet, marginals.csv, and from these the rows in results.parquet and
+times.parquet. studies/web/study.py says which settings each job reads.
 """
 
 
