@@ -77,9 +77,9 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
         texts = {name: f"{rows[name].mean():.2f} ± {rows[name].std():.2f}" for name in ("best_map", "p1", "p10")}
         drawn = rows["steps"].mean() / per_query / rows["n_train"].mean()
         speed = f"{rows['steps_per_cpu_second'].median():,.0f}"
-        row = {"Triplets a query image": per_query, "An image is drawn": f"{drawn:.2g} times"}
+        row = {"Triplets per query image": per_query, "An image is the query": f"{drawn:.2g} times"}
         row |= {"Validation mAP (%)": texts["best_map"], "P@1 (%)": texts["p1"], "P@10 (%)": texts["p10"]}
-        records.append(row | {"Steps a processor second": speed})
+        records.append(row | {"Steps per processor second": speed})
     return pd.DataFrame(records)
 
 
