@@ -31,7 +31,8 @@ from pictures import image_files, textured_image
 from skimage.color import rgb2lab
 from skimage.feature import hog
 
-from lookalike.core.images import fit_within, load_rgb, resize
+from lookalike.core.images import load_rgb
+from lookalike.core.resizing import fit_within, resize
 from lookalike.features import describers
 from lookalike.features.color_histogram import A_RANGE, B_RANGE
 from lookalike.features.texton import mr8_filters

@@ -17,8 +17,9 @@ from pydantic.dataclasses import dataclass
 from lookalike.core.arrays import Bytes, Doubles, Floats, Shorts
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
-from lookalike.core.images import load_rgb, resize
+from lookalike.core.images import load_rgb
 from lookalike.core.progress import counted
+from lookalike.core.resizing import resize
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.features.codebook import assign, learn_codebook, warm_up
 from lookalike.features.describers import VISTERMS, Arrays, Describer, StageProgress, Vectors, silent, thread_pool

@@ -23,8 +23,9 @@ from pydantic import Field, ValidationError
 from lookalike.core.arrays import Array, Bytes, Floats, Matrix, Reals
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
-from lookalike.core.images import check_pixels, fit_within, load_rgb, resize
+from lookalike.core.images import check_pixels, load_rgb
 from lookalike.core.progress import Progress, counted
+from lookalike.core.resizing import fit_within, resize
 from lookalike.core.seeds import as_seed, integer_seed
 from lookalike.features.clustering import one_faiss_thread, one_thread
 

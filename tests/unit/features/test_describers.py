@@ -11,7 +11,8 @@ from made_features import flat, texture
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import fit_within, luma, resize, shrink
+from lookalike.core.images import luma, shrink
+from lookalike.core.resizing import fit_within, resize
 from lookalike.core.settings.schema import SiftSettings
 from lookalike.features import bag_of_visterms, describers, palette
 from lookalike.features.clustering import one_thread
