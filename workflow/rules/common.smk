@@ -51,7 +51,14 @@ from lookalike.core.files import check_writable
 from lookalike.core.fingerprint import fingerprint, kernels_fingerprint
 from lookalike.core.instructions import hold_instructions, processor_flags
 from lookalike.core.job_log import SUFFIX
-from lookalike.core.settings.data_sets import EMBEDDING_KINDS, MADE_BY_CODE, STUDIES, SYNTHETIC_KINDS, VISTERM_KINDS
+from lookalike.core.settings.data_sets import (
+    EMBEDDING_FILES,
+    EMBEDDING_KINDS,
+    MADE_BY_CODE,
+    STUDIES,
+    SYNTHETIC_KINDS,
+    VISTERM_KINDS,
+)
 from lookalike.core.settings.model import plain
 from lookalike.data.archives import load_archives
 from lookalike.data.locate import absent_archives, listing_fingerprint, why_not_obtainable
@@ -62,7 +69,6 @@ from lookalike.learners.registry import learner_module
 from lookalike.report import PAGES, SNAKEMAKE
 from lookalike.report.costs import study_cost
 from lookalike.studies import rooms, settings
-from lookalike.studies.embeddings.study import FILES as EMBEDDING_FILES
 from lookalike.studies.recipes import recipe_module
 
 

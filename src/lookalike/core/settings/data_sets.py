@@ -13,6 +13,7 @@ SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")  # 
 WEB_KINDS = ("websim",)  # a query log and visterms, without pictures
 VISTERM_KINDS = ("visterms",)  # published visterm counts of labelled images, without pictures
 EMBEDDING_KINDS = ("embeddings",)  # vectors of labelled images, without pictures
+EMBEDDING_FILES = ("manifest.csv", "embeddings.npz")  # what a folder of them holds
 MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)  # nothing needs to be put in place
 LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")  # ground truth for queries instead of classes
 TRIPLET_KINDS = ("triplets", "class_triplets", "synthetic_triplets")  # triplets instead of classes, rated or by code

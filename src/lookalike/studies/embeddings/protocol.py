@@ -17,15 +17,16 @@ import pandas as pd
 
 from lookalike.core.arrays import Array, Doubles
 from lookalike.core.errors import LookalikeError
+from lookalike.core.settings.data_sets import EMBEDDING_FILES
 from lookalike.core.settings.methods import Fit
 from lookalike.data.splits import half_of, make_splits
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.euclidean import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
-from lookalike.studies.embeddings.study import FILES, MANIFEST, VECTORS
 from lookalike.studies.fits import fold_seed, make_learner
 from lookalike.studies.selection import choose
 
+MANIFEST, VECTORS = EMBEDDING_FILES
 NAME = "embeddings"
 """Name of the seeds of what is drawn."""
 INVERSE_REGULARIZATION = (1.0, 10.0, 100.0)
@@ -42,7 +43,7 @@ class Part(NamedTuple):
 
 def read_embeddings(folder: Path) -> tuple[pd.DataFrame, Doubles]:
     """Return the manifest, whose ``image_id`` counts the rows, and the vectors, which are kept as scaled bytes."""
-    if missing := [name for name in FILES if not (folder / name).is_file()]:
+    if missing := [name for name in EMBEDDING_FILES if not (folder / name).is_file()]:
         raise LookalikeError(f"{folder} holds no {' and no '.join(missing)}: put a folder of embeddings there")
     manifest = pd.read_csv(folder / MANIFEST, dtype="str")
     with np.load(folder / VECTORS) as kept:

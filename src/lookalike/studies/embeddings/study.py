@@ -13,8 +13,6 @@ from lookalike.core.settings.model import Distinct, Section, refer
 from lookalike.exhibits.model import Drawn
 from lookalike.studies.method_study import MethodStudy, fit_of
 
-MANIFEST, VECTORS = FILES = ("manifest.csv", "embeddings.npz")
-"""What a folder of embeddings holds."""
 BASELINES = {"cosine": "Cosine", "euclidean": "Euclidean", "lda": "LDA", "logistic": "Logistic regression"}
 """What learners are compared with, by id: two that do not learn, and two of scikit-learn."""
 HALVES = {"learned": "mAP (%), classes learned from", "new": "mAP (%), new classes"}
