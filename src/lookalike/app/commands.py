@@ -94,7 +94,7 @@ def fit(
         Literal["new", "seen"] | None,
         Option(
             "--for",
-            help="which classes will be asked: new ones, or those that are learned from (default: new, or seen where "
+            help="classes of later queries: new ones, or those that are learned from (default: new, or seen where "
             "fewer than four have two rows)",
             show_default=False,
         ),
@@ -127,9 +127,10 @@ def fit(
 ) -> None:
     """Learn from your own images or vectors which of them are similar, and write a model file.
 
-    SOURCE is a folder with one folder of images per class, or a file of vectors with a column of labels. Or name a
-    table of labels or triplets, of paths in the folder or ids of vectors. Images that cannot be used are left out and
-    named. Vectors are scaled, and a learner is chosen, by rows and classes that are held out; what was chosen is told.
+    SOURCE is a folder with one folder of images per class, or a file of vectors with a column of labels. You can also
+    name a table of labels or of triplets: of paths in the folder, or of ids of vectors. Images that cannot be used are
+    left out and named. The scaling of vectors and the learner are chosen on rows and classes that are held out, and
+    the output names them.
     """
     settings = _settings(set_ or [])
     _refuse_both(labels, triplets)
@@ -477,7 +478,7 @@ def evaluate(
         title = f"on {len(new.attrs['classes'])} classes left out of learning ({evaluated}):"
         lines += ["", title, *measure_lines(new)]
     if others is not None:
-        lines += ["", "mAP beside what one would take in its place, on classes that are seen and that are new:", ""]
+        lines += ["", "mAP of this model and of alternatives, on seen and on new classes:", ""]
         listed = others.set_index("method").rename_axis(None)
         lines += listed.to_string(float_format=lambda value: f"{value:.3f}", na_rep="").splitlines()
     options.tell(lines)
@@ -552,8 +553,8 @@ def features(
     """Describe all images of a folder, and write their vectors (rows of unit length) or their visterm counts.
 
     A table beside them lists the image of each row. The vectors are those before learning, also with a model as
-    representation. --learned writes what the model has learned: an index of the gallery's vectors, asked with those of
-    queries by inner product or Euclidean distance, finds the neighbours of `lookalike rank`.
+    representation. --learned writes the vectors after learning: an index of them by inner product or Euclidean distance
+    finds the same neighbours as `lookalike rank`.
     """
     from lookalike.app.similarity import Similarity
     from lookalike.app.vectors import is_vectors

@@ -115,9 +115,9 @@ def export(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a gallery's vectors for a vector database, and what turns the vector of a query into what it is asked.
+    """Write a gallery's vectors for a vector database, and the map that is applied to each query's vector.
 
-    The neighbours that the database finds are those of `lookalike rank`.
+    The database then finds the same neighbours as `lookalike rank`.
     """
     import pandas as pd
 

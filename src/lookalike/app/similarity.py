@@ -566,7 +566,7 @@ class Similarity:
         return learning.choose_new_classes(labels, generator(self.random_state, "own images", "new classes"))
 
     def compare(self, source: Source, labels: Labels = None, **columns: Unpack[Columns]) -> pd.DataFrame:
-        """Measure the model beside what one would take in its place, on classes that are seen and that are new.
+        """Measure the model beside alternatives, such as LDA, on seen and on new classes.
 
         All learn from the rows that the model has learned from, and are asked with the others (``seen``); and again
         without a quarter of the classes, and are asked with these (``new``, as of `evaluate_new_classes`). Those

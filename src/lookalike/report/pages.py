@@ -12,7 +12,7 @@ from lookalike.report.results import Results, ShownExhibit
 from lookalike.studies.rooms import all_exhibits
 
 BEYOND = "beyond.html"
-FILES = {".csv": "CSV", "_compare.csv": "CSV of ours beside print", ".tex": "TeX", ".md": "Markdown"}
+FILES = {".csv": "CSV", "_compare.csv": "CSV with the paper's numbers", ".tex": "TeX", ".md": "Markdown"}
 FILES |= {suffix: suffix[1:].upper() for suffix in (".svg", ".png", ".pdf", ".json")}
 """Endings of an exhibit's files to what a page calls them."""
 THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 240, 60

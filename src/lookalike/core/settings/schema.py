@@ -86,7 +86,8 @@ class Shared(Section):
     """Root seed, a non-negative integer; every job derives a stream of its own from it by name."""
     instructions: Instructions = "x86-64-v3"
     """Vector instructions that the libraries of every job may use. With x86-64-v3 (AVX2 and FMA) all processors that
-    have them give the same digits; `native` lets each library choose by processor. A change makes no result again."""
+    have them give the same digits; `native` lets each library choose by processor. Changing it runs no
+    finished job again."""
     datasets: dict[Id, AnyDataSet] = Field(description="Where images come from, by data set id.")
     descriptors: dict[Id, Descriptor] = Field({})
     """Block descriptors (OASIS, JMLR section 3), by id; extracted once and shared by representations."""
