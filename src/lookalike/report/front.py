@@ -57,18 +57,21 @@ def table_of_differences(results: Results) -> str:
 
 
 def picture_of(results: Results, paper: str) -> tuple[ShownExhibit, Picture] | None:
-    """Return the first exhibit of a paper that has a picture, of real data if there are any, and the picture.
+    """Return the first exhibit of a paper that has a wide picture, of real data if there are any, and the picture.
 
-    A paper without any has that of a further exhibit of its study.
+    Where none is wide, as a card is, it is the first; a paper without any has that of a further exhibit of its study.
     """
     own = results.exhibits(paper)
     studies = {exhibit.study for exhibit in own}
     further = [exhibit for exhibit in results.exhibits() if exhibit.paper not in PAPERS and exhibit.study in studies]
+    found = []
     for exhibit in sorted([*own, *further], key=lambda exhibit: (exhibit.synthetic, exhibit.paper != paper)):
         path = exhibit.picture() if exhibit.was_drawn else None
         if path is not None and (picture := encode_thumbnail(path, CARD_SIDE, CARD_QUALITY)):
-            return exhibit, picture
-    return None
+            found.append((exhibit, picture))
+            if picture.width > 1.5 * picture.height:
+                return found[-1]
+    return found[0] if found else None
 
 
 def place_of(claim: Claim, row: Mapping[str, Any]) -> str:
