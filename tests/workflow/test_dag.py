@@ -141,7 +141,10 @@ def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
 
 
 def test_an_exhibit_drawn_alone_is_that_of_the_whole_run_which_has_nothing_to_add(project, finished):
-    project.snakemake("jmlr-fig3a", "draft-table3")
+    said = project.snakemake("jmlr-fig3a", "draft-table3")
+    drawn = ("oasis-2009-draft/table3", "oasis-jmlr-2010/fig3a")
+    files = [f"results/websim_demo/exhibits/{id}.*" for id in drawn]
+    assert sorted(said.splitlines()[-1].removeprefix("Tables and figures: ").split(", ")) == files
     exhibits = project.folder / "results/websim_demo/exhibits"
     alone = sorted(path.relative_to(project.folder) for path in exhibits.rglob("*.csv"))
     assert [path.name for path in alone] == ["table3.csv", "fig3a.csv", "fig3a_compare.csv"]

@@ -456,6 +456,13 @@ def closing():
         else []
     )
     counts = [counts_words(read_claims(Path(CLAIMS_TABLE)))] if tables else []
+    made = [f"results/{dataset}/exhibits/{id}" for dataset, ids in asked_alone().items() for id in ids]
+    made = (
+        [f"{path}.*" for path in made]
+        if len(made) <= 3
+        else list(dict.fromkeys(f"{Path(path).parent}/" for path in made))
+    )
+    where += [f"Tables and figures: {', '.join(made)}"] if made else []
     return "\n".join(filter(None, [*tables, *counts, *where]))
 
 
