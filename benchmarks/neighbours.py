@@ -89,7 +89,7 @@ def of_learner(make: Callable[[], object]) -> Learned:
 
     def fit(X: np.ndarray, y: np.ndarray, seed: int) -> Callable[[np.ndarray], np.ndarray]:
         mean = 0 if sp.issparse(X) else X.mean(axis=0)
-        learner = make().fit(normalize(X - mean) if np.ndim(mean) else X, y)  # type: ignore[attr-defined]
+        learner = make().fit(normalize(X - mean) if np.ndim(mean) else X, y)
         return lambda rows: learner.similarity(*(2 * [normalize(rows - mean) if np.ndim(mean) else rows]))
 
     return fit

@@ -440,30 +440,24 @@ def command_of(wildcards):
 
 
 def closing():
-    """Last words of a run: its main numbers, or of several studies a table, how many claims hold, and the report."""
+    """Last words of a run: its main numbers, or of several studies a table, how many claims hold, and where all is."""
     from lookalike.exhibits.claims import read_claims
     from lookalike.exhibits.words import counts_words
     from lookalike.report.front import table_of_differences
-    from lookalike.report.results import Results
 
-    headlines = [Path(f"results/{dataset}/exhibits/headline.txt") for dataset in asked_for()]
-    tables = [path.read_text(encoding="utf-8") for path in headlines if path.is_file()]
-    if len(tables) > 1:
-        tables = [table_of_differences(Results("results"))]
-    where = (
-        [f"Report: {REPORT}/index.html (open it in a browser)"]
-        if tables and Path(REPORT, "index.html").is_file()
-        else []
-    )
-    counts = [counts_words(read_claims(Path(CLAIMS_TABLE)))] if tables else []
-    made = [f"results/{dataset}/exhibits/{id}" for dataset, ids in asked_alone().items() for id in ids]
-    made = (
-        [f"{path}.*" for path in made]
-        if len(made) <= 3
-        else list(dict.fromkeys(f"{Path(path).parent}/" for path in made))
-    )
-    where += [f"Tables and figures: {', '.join(made)}"] if made else []
-    return "\n".join(filter(None, [*tables, *counts, *where]))
+    folders = [Path(f"results/{dataset}/exhibits") for dataset in asked_for()]
+    headlines = [file.read_text(encoding="utf-8") for folder in folders if (file := folder / "headline.txt").is_file()]
+    verdicts = read_claims(Path(CLAIMS_TABLE)) if headlines else []
+    said = headlines if len(headlines) < 2 else [table_of_differences(verdicts)]
+    said.append(counts_words(verdicts))
+    if headlines and Path(REPORT, "index.html").is_file():
+        said.append(f"Report: {REPORT}/index.html (open it in a browser)")
+    alone = [f"results/{dataset}/exhibits/{id}.*" for dataset, ids in asked_alone().items() for id in ids]
+    if len(alone) > 3:
+        alone = dict.fromkeys(f"{Path(path).parent}/" for path in alone)
+    if alone:
+        said.append(f"Tables and figures: {', '.join(alone)}")
+    return "\n".join(filter(None, said))
 
 
 def shown_files(datasets):

@@ -44,8 +44,7 @@ def claims_of(results: Results) -> list[Claim]:
                 "verdict": Outcome(row["verdict"]),
                 "scope": words.scope_words(row["verdict"], row["tried"], row["untried"]),
                 "further": json.loads(row["further"]),
-                # an older run kept the names of its differences alone
-                "differences": [entry for entry in json.loads(row["rows"]) if isinstance(entry, dict)],
+                "differences": differences_of(row),
                 "facts": [
                     (term, p_value(float(row[column])) if column in ("p", "p_adjusted") else row[column])
                     for column, term in FURTHER.items()
@@ -58,6 +57,11 @@ def claims_of(results: Results) -> list[Claim]:
     return sorted(
         claims, key=lambda claim: (papers.index(claim["paper"]), not claim["primary"], order.index(claim["id"]))
     )
+
+
+def differences_of(row: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the differences behind a row of claims.csv; an older run kept their names alone, which are left out."""
+    return [entry for entry in json.loads(row["rows"]) if isinstance(entry, dict)]
 
 
 def claims_about(exhibit: ShownExhibit, claims: Iterable[Claim]) -> list[Claim]:

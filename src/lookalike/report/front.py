@@ -16,7 +16,7 @@ import pandas as pd
 from lookalike.exhibits import words
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import BLACK, BLUE, GREY, Style, new_figure, paper_style
-from lookalike.report.claims import Claim, claims_of
+from lookalike.report.claims import Claim, differences_of
 from lookalike.report.pictures import Picture, data_address, encode_thumbnail
 from lookalike.report.results import Results, ShownExhibit
 
@@ -42,15 +42,16 @@ def first_differences(claims: Iterable[Claim]) -> list[tuple[Claim, dict[str, An
     return list(found.values())
 
 
-def table_of_differences(results: Results) -> str:
-    """Return the first differences behind the papers' primary claims as a table for a terminal; "" without any."""
-    if not (found := first_differences(claims_of(results))):
+def table_of_differences(verdicts: Iterable[Mapping[str, str]]) -> str:
+    """Return the first differences behind primary claims, rows of claims.csv, as a table for a terminal; or ""."""
+    claims = sorted(verdicts, key=lambda row: [*PAPERS].index(row["paper"]))
+    if not (found := first_differences({**row, "differences": differences_of(row)} for row in claims)):
         return ""
     rows = [("Differences in percentage points", "here [95% interval]", "paper", "verdict")]
     for claim, row in found:
         metric = "" if row["metric"] == "mAP" else f", {row['metric']}"
         label = f"{PAPERS[claim['paper']].short}, {row['setting']}: {row['names']}{metric}"
-        rows.append((label, row["here"], row["paper"], str(claim["verdict"])))
+        rows.append((label, row["here"], row["paper"], claim["verdict"]))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join([*lines, "Of mAP, mean average precision, where no other measure is named. A dash: not printed."])

@@ -262,7 +262,7 @@ def test_the_chart_of_the_front_page_has_room_beside_its_names(folder, monkeypat
 
 
 def test_the_terminal_ends_with_a_table_of_the_same_differences(results):
-    head, row, note = front.table_of_differences(results).splitlines()
+    head, row, note = front.table_of_differences(read_claims(results.folder / "claims.csv")).splitlines()
     assert re.split("  +", head)[1:] == ["here [95% interval]", "paper", "verdict"]
     assert re.split("  +", row) == ["JMLR 2010, ten: OASIS − MCML", "+5.5 [+4.5, +6.5]", "+6", "holds"]
     assert note.startswith("Of mAP")
