@@ -16,7 +16,7 @@ from lookalike.core.arrays import Floats, Ints, Shorts
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike
 from lookalike.core.kernels import njit
-from lookalike.features.clustering import cluster, one_thread
+from lookalike.features.clustering import blas_of_numpy, cluster
 from lookalike.features.descriptors import Blocks, describe, normalise
 from lookalike.features.shards import count_by_image, index_images, load_shard, locate
 
@@ -77,7 +77,7 @@ def assign(descriptors: Floats, codebook: Floats, batch: int = BATCH) -> Ints:
     # |fl(x.c) - x.c| <= n eps |x||c| for any order of summation; one more step for subtracting |c|^2 / 2
     unit = (descriptors.shape[1] + 2) * float(np.finfo(np.float32).eps)
     transposed, halves = codebook.T, half_squares.astype(np.float32)
-    with one_thread():
+    with blas_of_numpy().limit(limits=1):
         for start in range(0, len(descriptors), batch):
             part = descriptors[start : start + batch]
             scores = part @ transposed
