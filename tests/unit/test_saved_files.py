@@ -129,7 +129,7 @@ def test_a_flipped_byte_changes_no_answer(tmp_path, kind):
     assert not any("\n" in sentence for sentence in refused)
 
 
-LOG = QueryLog.from_pairs([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5, 6)
+LOG = QueryLog([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5, 6)
 GRADED = RelevanceData.from_pairs([7, 3, 9], ["cat", "cat", "dog"], [7], [3], [0.5])
 RANKED = Rankings(np.array([0, 1, 3]), np.array([1, 2, 4], np.int32), 5, np.array([7, 9], np.int32))
 WITH_NEIGHBOURS = replace(RANKED, neighbours=np.eye(2, dtype=np.int32), neighbour_scores=np.eye(2, dtype=np.float32))

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike, check_regular, write_json
+from lookalike.core.files import PathLike, check_regular
 from lookalike.core.progress import progress_lines
 from lookalike.data.path_finder import files_below
 
@@ -85,24 +85,21 @@ def is_reachable(archive: Archive, timeout: float = 3.0) -> bool:
 
 
 def fetch_archive(archive: Archive, folder: PathLike) -> Path:
-    """Return the archive's file in `folder`, verified and recorded beside it; download it if it is not there."""
+    """Return the archive's file in `folder`, verified; download it if it is not there."""
     target = Path(folder) / archive.filename
     part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
-            sha256 = _sha256(archive, target, "it was left as it is: replace it with a good copy, or remove it")
+            _verify(archive, target, "it was left as it is: replace it with a good copy, or remove it")
         else:
             _download(archive, part)
             try:
-                sha256 = _sha256(archive, part, "it was removed: run the same command again")
+                _verify(archive, part, "it was removed: run the same command again")
             except LookalikeError:
                 part.unlink()
                 raise
             os.replace(part, target)
-        if os.access(target.parent, os.W_OK):  # a user's read-only folder stays as it is
-            facts = {"url": archive.url, "size": _size(target), "md5": archive.md5, "sha256": sha256}
-            write_json(facts, target.with_name(target.name + ".json"))
     except OSError as error:
         raise LookalikeError(
             f"cannot read or write {target}: {error.strerror or error}; free some space or mend the permissions, then "
@@ -176,18 +173,14 @@ def _attempt(archive: Archive, part: Path) -> None:
         raise _Failure(f"the connection ended after {_size(part):,} of {archive.size:,} bytes")
 
 
-def _sha256(archive: Archive, file: Path, what_now: str) -> str:
-    """Compare size and MD5 with what the publisher states, if anything; return the SHA-256, all in one reading."""
+def _verify(archive: Archive, file: Path, what_now: str) -> None:
+    """Compare size and MD5 with what the publisher states, if anything."""
     if archive.size not in (None, _size(file)):
         raise LookalikeError(f"{file} has {_size(file):,} bytes instead of {archive.size:,}; {what_now}")
-    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
     with file.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            md5.update(chunk)
-            sha256.update(chunk)
-    if archive.md5 and md5.hexdigest() != archive.md5:
-        raise LookalikeError(f"{file} has md5 {md5.hexdigest()} instead of {archive.md5}; {what_now}")
-    return sha256.hexdigest()
+        md5 = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    if archive.md5 not in ("", md5):
+        raise LookalikeError(f"{file} has md5 {md5} instead of {archive.md5}; {what_now}")
 
 
 def _size(file: Path) -> int:

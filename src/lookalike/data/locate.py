@@ -22,15 +22,13 @@ from lookalike.data.ground_truth import landmarks_of, painted_truth
 from lookalike.data.path_finder import walk
 
 _OWN = {
-    "folder": "a folder of class folders",
+    **dict.fromkeys(("folder", "class_triplets"), "a folder of class folders"),
     "visterms": "a folder of visterm counts",
     "embeddings": "a folder of embeddings",
-    "class_triplets": "a folder of class folders",
     "triplets": "a folder of rated triplets",
     "landmarks": "a folder of photographs",
 }
 """What a user puts in place, by the kind of the data set."""
-
 
 Data = Mapping[str, Any]
 """What the settings say of a data set, as plain values."""
@@ -48,25 +46,20 @@ def locate(
     if painted:
         remove_other_paintings(painted["root"])
         return {"kind": data["kind"], **painted}
-    class_counts = class_counts if data["kind"] == "caltech256" else None
     return {"kind": data["kind"], **obtain(data, load_archives(archives), class_counts, wants_words=wants_words)}
 
 
 def obtain(
     data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
-) -> dict[str, str | dict[str, str]]:
-    """Return where the parts of a data set are, and what was unpacked just now; what is missing is fetched."""
+) -> dict[str, str]:
+    """Return where the parts of a data set are; what is missing is fetched."""
+    if missing := _what_is_missing(data):
+        raise LookalikeError(f"the data set is not in place: {missing}")
     if data["kind"] in _OWN:
-        if missing := _what_is_missing(data):
-            raise LookalikeError(f"the data set is not in place: {missing}")
         places = {"root": data["path"], "ground_truth": data.get("ground_truth")}
         return {what: Path(place).as_posix() for what, place in places.items() if place}
     parts = _parts(data, archives, wants_words)
-    found = {what: _obtain_archive(archive, data, class_counts) for what, archive in parts.items()}
-    if data["kind"] == "caltech256":
-        return {**found["root"]}
-    unpacked = {part["archive"]: part["md5"] for part in found.values() if "archive" in part}
-    return {"archives": unpacked, **{what: part["root"] for what, part in found.items()}}
+    return {what: _obtain_archive(archive, data, class_counts).as_posix() for what, archive in parts.items()}
 
 
 def why_not_obtainable(
@@ -94,19 +87,18 @@ def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> di
     return {what: archives[name] for what, name in names.items()}
 
 
-def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None) -> dict[str, str]:
-    """Return where the unpacked archive is, and its name and MD5 if it was unpacked just now."""
-    folder, unpacked = data["path"], {}
+def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None) -> Path:
+    """Return the folder of an archive, which is fetched and unpacked unless it is there."""
+    folder = data["path"]
     named, root, file = _in_place(archive, folder)
     if root is None:
         if not data["fetch"] and file is None:
             why = f"{archive.name} is not in place and may not be downloaded (fetch: false)"
             raise LookalikeError(f"{why}: {archive.put_in_place(folder)}")
         root = unpack_archive(named, fetch_archive(named, folder), Path(folder, named.top_folder))
-        unpacked = {"archive": named.filename, "md5": named.md5}
     if lack := _what_root_lacks(root, archive, class_counts, data.get("classes")):
         raise LookalikeError(lack)
-    return {"root": root.as_posix()} | unpacked
+    return root
 
 
 def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str:

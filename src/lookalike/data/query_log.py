@@ -30,69 +30,53 @@ class QueryLog:
 
     Pr(q, p) = R(q, p) / S with S, here `total`, the sum of R over everything, and
     Pr(p1, p2) = sum over q of Pr(p1 | q) Pr(p2 | q) Pr(q) (JMLR section 5.2.1; 2009 draft, equations 18 and 19).
-    Numbers out of range are refused with a ValueError, and so is relevance of which a probability would round to zero.
+    Relevance is finite and above zero. Numbers of images that are out of range are refused with a ValueError.
 
     Examples
     --------
-    >>> log = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2], [1.0, 1.0, 3.0, 3.0])
+    >>> log = QueryLog([0, 0, 1, 1], [0, 1, 1, 2], [1.0, 1.0, 3.0, 3.0])
     >>> log.joint([0, 0], [1, 2])
     array([0.0625, 0.    ])
     """
 
-    def __init__(self, query_start: Longs, query_images: Ints, query_weights: Array, n_images: int) -> None:
-        self.query_start, self.query_images, self.query_weights = query_start, query_images, query_weights
-        self.n_queries, self.n_images, self.n_pairs = len(query_start) - 1, n_images, len(query_images)
-        # stable: the pairs come query by query, so an image's queries stay ascending
-        order = np.argsort(query_images, kind="stable")
-        queries = self.pairs()[0]
-        self.image_start = _starts(query_images, n_images)
-        self.image_queries = queries[order]
-        self.image_weights = query_weights[order]
-        # bincount adds in double precision, but gives integers where there is nothing to add
-        self._query_sums = np.bincount(queries, weights=query_weights, minlength=self.n_queries).astype(np.float64)
-        self.total = float(self._query_sums.sum())
-        if self.n_pairs:
-            smallest = float(query_weights.min()) ** 2 / (float(self._query_sums.max()) * self.total)
-            if not np.finfo(np.float64).tiny < smallest < np.inf:
-                raise ValueError("relevance spans too many orders of magnitude: scale it or cut the smallest values")
-
-    @classmethod
-    def from_pairs(
-        cls,
+    def __init__(
+        self,
         query: ArrayLike,
         image: ArrayLike,
         relevance: ArrayLike | None = None,
         n_queries: int | None = None,
         n_images: int | None = None,
-    ) -> Self:
-        """Return the log of pairs in any order, of relevance 1 if none is given; that of equal pairs is added up.
+    ) -> None:
+        """Take pairs in any order, each once, of relevance 1 if none is given.
 
         Without `n_queries` or `n_images` there is one more than the largest number; float32 is kept, all else float64.
         """
-        queries, n_queries = _numbers(query, n_queries, "query")
-        images, n_images = _numbers(image, n_images, "image")
+        queries, images = np.asarray(query, dtype=np.int64), np.asarray(image, dtype=np.int64)
         weights = np.ones(len(queries), dtype=np.float32) if relevance is None else np.asarray(relevance)
-        weights = weights if weights.dtype == np.float32 else weights.astype(np.float64)
-        if not queries.shape == images.shape == weights.shape:
-            raise ValueError(
-                f"query, image and relevance must be equally long, not {queries.shape}, {images.shape}, {weights.shape}"
-            )
-        if not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise ValueError("relevance must be finite and above zero: leave out the pairs that are not relevant")
-        key = queries * max(n_images, 1) + images
-        if len(key) > 1 and not (key[1:] > key[:-1]).all():
-            order = np.argsort(key, kind="stable")
-            key, first = np.unique(key[order], return_index=True)
-            weights = np.add.reduceat(weights[order].astype(np.float64), first).astype(weights.dtype)
-        queries, images = np.divmod(key, max(n_images, 1))
-        return cls(_starts(queries, n_queries), images.astype(np.int32), weights, n_images)
+        self.n_queries = int(queries.max(initial=-1)) + 1 if n_queries is None else n_queries
+        self.n_images = int(images.max(initial=-1)) + 1 if n_images is None else n_images
+        self.n_pairs = len(queries)
+        by_query = np.argsort(queries * max(self.n_images, 1) + images, kind="stable")
+        self.query_start = _starts(queries, self.n_queries)
+        self.query_images = images[by_query].astype(np.int32)
+        self.query_weights = weights[by_query].astype(np.float32 if weights.dtype == np.float32 else np.float64)
+        # stable: the pairs come query by query, so an image's queries stay ascending
+        by_image = np.argsort(self.query_images, kind="stable")
+        of_query = self.pairs()[0]
+        self.image_start = _starts(self.query_images, self.n_images)
+        self.image_queries = of_query[by_image]
+        self.image_weights = self.query_weights[by_image]
+        # bincount adds in double precision, but gives integers where there is nothing to add
+        sums = np.bincount(of_query, weights=self.query_weights, minlength=self.n_queries)
+        self._query_sums = sums.astype(np.float64)
+        self.total = float(self._query_sums.sum())
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote, or raise LookalikeError when the file is missing or no such file."""
         with reading_npz(path, "make the query log again") as arrays:
             sizes = int(arrays["n_queries"]), int(arrays["n_images"])
-            return cls.from_pairs(arrays["query"], arrays["image"], arrays["relevance"], *sizes)
+            return cls(arrays["query"], arrays["image"], arrays["relevance"], *sizes)
 
     def save(self, path: PathLike) -> None:
         """Write the log as ``log.npz``: pairs sorted by (query, image), the same bytes for the same log."""
@@ -115,7 +99,7 @@ class QueryLog:
         query, image, relevance = self.pairs()
         kept = new[image] >= 0
         used, renumbered = np.unique(query[kept], return_inverse=True)
-        return QueryLog.from_pairs(renumbered, new[image[kept]], relevance[kept], len(used), len(ids))
+        return QueryLog(renumbered, new[image[kept]], relevance[kept], len(used), len(ids))
 
     def joint(self, p1: ArrayLike, p2: ArrayLike) -> Doubles:
         """Return Pr(p1, p2), not cut, of image pairs in arrays that broadcast (draft equation 19)."""
@@ -125,19 +109,19 @@ class QueryLog:
 
     def relevant(self, image: int, theta: float = 0.0) -> tuple[Ints, Doubles]:
         """Return the other images whose Pr(p1, p2) is above `theta` (JMLR equation 10), ascending, and these values."""
-        images, values = kernels.relevant_to(self.incidence(), int(self._images(image)), check_theta(theta))
+        images, values = kernels.relevant_to(self.incidence(), int(self._images(image)), theta)
         return images, values
 
     def are_relevant(self, queries: ArrayLike, candidates: ArrayLike, theta: float = 0.0) -> Truths:
         """Return whether candidates (n, k) of each query image (n,), not itself, have a Pr(p1, p2) above `theta`."""
         images, others = self._images(queries), self._images(candidates)
-        above = self.joint(images[:, None], others) > check_theta(theta)
+        above = self.joint(images[:, None], others) > theta
         return np.asarray(above & (others != images[:, None]), dtype=np.bool_)
 
     def relevant_per_image(self, theta: float = 0.0, images: ArrayLike | None = None) -> Longs:
         """Return how many other images are above `theta`, for all images or those given; collected image by image."""
         chosen = np.arange(self.n_images) if images is None else self._images(images).ravel()
-        return np.asarray(kernels.count_positives(self.incidence(), chosen, check_theta(theta))[0], dtype=np.int64)
+        return np.asarray(kernels.count_positives(self.incidence(), chosen, theta)[0], dtype=np.int64)
 
     def images_per_query(self) -> Longs:
         """Return how many images each query has."""
@@ -163,23 +147,8 @@ class QueryLog:
         return row_numbers(numbers, self.n_images, "image")
 
 
-def check_theta(theta: float) -> float:
-    """Return the cut as a float, or raise ValueError when it is negative or no number."""
-    if not 0 <= theta < np.inf:
-        raise ValueError(f"theta must be a finite number that is not negative, not {theta}: 0 keeps every pair")
-    return float(theta)
-
-
 def _starts(rows: Array, n_rows: int) -> Longs:
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))]).astype(np.int64)
-
-
-def _numbers(numbers: ArrayLike, count: int | None, name: str) -> tuple[Longs, int]:
-    """Check a column of numbers, and find how many there are where that is not given."""
-    array = np.asarray(numbers)
-    if count is None:
-        count = int(array.max(initial=-1)) + 1
-    return row_numbers(array, count, name), count
 
 
 def measure_marginals(log: QueryLog, parts: Array, visterms: Matrix, seed: int) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -193,37 +193,18 @@ def pool_table(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[list(types)].drop_duplicates().sort_values(list(types), ignore_index=True).astype(types)
 
 
-class _Row(NamedTuple):
-    """One of the two rows of a triplet, by its number in the table."""
-
-    number: int
-    file: str
-    text_query: str
-    triplet: str
-    name1: str
-    path1: str
-    name2: str
-    path2: str
-    sign: int
-    example: str
-
-    @property
-    def words(self) -> tuple[str | int, ...]:
-        """Return what the row says."""
-        return self[4:9]
-
-
 def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
     """Pair the rows of triplets: numbers of the row rated alike and of the other."""
     # rows of one file and text query that share the column Triplet, or else the query, belong together
-    groups: defaultdict[tuple[str, ...], list[_Row]] = defaultdict(list)
-    for row in map(_Row._make, rows[list(_Row._fields[1:])].itertuples(name=None)):
+    groups: defaultdict[tuple[Any, ...], list[Any]] = defaultdict(list)
+    words = pd.MultiIndex.from_frame(rows[["name1", "path1", "name2", "path2", "sign"]])
+    for row in rows.assign(words=words.to_numpy()).itertuples():
         groups[row.file, row.text_query, *((row.triplet,) if row.triplet else ("", row.name1, row.path1))].append(row)
     pairs = [pair for group in groups.values() for pair in _pair_group(group, rejections)]
-    return [(row.number, other.number) if row.sign > 0 else (other.number, row.number) for row, other in pairs]
+    return [(row.Index, other.Index) if row.sign > 0 else (other.Index, row.Index) for row, other in pairs]
 
 
-def _pair_group(rows: list[_Row], rejections: Rejections) -> list[tuple[_Row, _Row]]:
+def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]]:
     """Pair the rows of one query or triplet that follow one another, and count those that are left over."""
     distinct = list({row.words: row for row in reversed(rows)}.values())
     # without a path, name and rating together say which image it is: those of the public release are named by triplet
@@ -239,16 +220,16 @@ def _pair_group(rows: list[_Row], rejections: Rejections) -> list[tuple[_Row, _R
     if 2 * len(pairs) < len(rows):
         # neighbours may be of two triplets then: the usual order of a triplet's rows decides, 1 first where all fits
         pairs = max(_neighbours(rows, 1), _neighbours(rows, -1), key=len)
-    paired, used = ({getattr(row, name) for pair in pairs for row in pair} for name in ("words", "number"))
-    for row in (row for row in rows if row.number not in used):
+    paired, used = ({getattr(row, name) for pair in pairs for row in pair} for name in ("words", "Index"))
+    for row in (row for row in rows if row.Index not in used):
         reason = "row that is there already" if row.words in paired else "row without its counterpart"
         rejections.add(reason, [row.example])
     return pairs
 
 
-def _neighbours(rows: list[_Row], *firsts: int) -> list[tuple[_Row, _Row]]:
+def _neighbours(rows: list[Any], *firsts: int) -> list[tuple[Any, Any]]:
     """Return pairs of rows that follow one another with opposite ratings, the first of which is one of `firsts`."""
-    pairs: list[tuple[_Row, _Row]] = []
+    pairs: list[tuple[Any, Any]] = []
     for row, other in pairwise(rows):
         is_free = not pairs or pairs[-1][1] is not row
         if is_free and row.sign in firsts and other.sign == -row.sign:

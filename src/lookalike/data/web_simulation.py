@@ -201,7 +201,7 @@ class WebSimulation(Simulation):
 
     def query_log(self) -> QueryLog:
         """Return the log as learners take it."""
-        return QueryLog.from_pairs(*self.log[:3], len(self.log.query_topic), self.n_images)
+        return QueryLog(*self.log[:3], len(self.log.query_topic), self.n_images)
 
     def write_images(self, path: PathLike) -> None:
         """Write `image_id` int32 and `part` ("train" or "test"), as Parquet or CSV."""

@@ -16,7 +16,6 @@ from made_archives import make_tar, member
 from project import ROOT
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import read_json
 from lookalike.data import archives
 from lookalike.data.archives import Archive, fetch_archive, is_reachable, load_archives, unpack_archive
 
@@ -97,11 +96,9 @@ def toy(url=CLOSED, size=SIZE, **facts):
 
 
 def assert_fetched(folder, archive):
-    """The whole file, its record, and nothing left over."""
+    """The whole file, and nothing left over."""
     assert fetch_archive(archive, folder).read_bytes() == CONTENT
-    record = {"url": archive.url, "size": SIZE, "md5": MD5, "sha256": hashlib.sha256(CONTENT).hexdigest()}
-    assert read_json(folder / "toy.tar.json") == record
-    assert sorted(file.name for file in folder.iterdir()) == ["toy.tar", "toy.tar.json"]
+    assert [file.name for file in folder.iterdir()] == ["toy.tar"]
 
 
 def refused(archive, folder):
@@ -192,7 +189,6 @@ def test_a_users_own_file_is_verified_used_and_never_changed(tmp_path):
         assert (tmp_path / "toy.tar").read_bytes() == content
     assert "cannot read or write" in refused(toy(), tmp_path / "toy.tar")  # a file where the folder should be
     (tmp_path / "toy.tar").write_bytes(CONTENT)
-    (tmp_path / "toy.tar.json").write_text("{")  # a damaged record
     assert_fetched(tmp_path, toy())
     assert "cannot read or write" in refused(toy(filename="."), tmp_path)
 

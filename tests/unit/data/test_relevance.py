@@ -1,7 +1,5 @@
 """The relevance of images, by a query log and graded: against dense algebra, its files, and what is refused."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,7 +26,7 @@ def dense_joint(R):
 
 
 entry = st.tuples(st.integers(0, 6), st.integers(0, 9), st.floats(2**-10, 2**10, width=32))
-entries = st.lists(entry, min_size=1, max_size=40)
+entries = st.lists(entry, min_size=1, max_size=40, unique_by=lambda pair: pair[:2])
 
 
 @settings(deadline=None, max_examples=25)
@@ -36,10 +34,10 @@ entries = st.lists(entry, min_size=1, max_size=40)
 def test_a_query_log_agrees_with_dense_algebra(pairs, dtype, equal):
     query, image, relevance = (np.array(column) for column in zip(*pairs, strict=True))
     relevance = (np.ones(len(relevance)) if equal else relevance).astype(dtype)  # equal ones tie
-    log = QueryLog.from_pairs(query, image, relevance, n_queries=8, n_images=11)
+    log = QueryLog(query, image, relevance, n_queries=8, n_images=11)
     R = np.zeros((8, 11))
-    np.add.at(R, (query, image), relevance.astype(float))  # a pair that comes twice is added up
-    np.testing.assert_allclose(dense(log), R, rtol=1e-6)
+    R[query, image] = relevance
+    np.testing.assert_array_equal(dense(log), R)
     assert (log.query_weights.dtype, log.query_images.dtype, log.image_queries.dtype) == (dtype, np.int32, np.int32)
     assert (np.diff(log.pairs()[0] * 11 + log.query_images) > 0).all()  # sorted by query and image
     assert log.total == pytest.approx(R.sum())
@@ -65,16 +63,14 @@ def test_a_query_log_agrees_with_dense_algebra(pairs, dtype, equal):
 
 
 def test_images_without_queries_make_an_empty_log():
-    log = QueryLog.from_pairs([0, 0], [0, 1], n_images=4).of_images([2, 3])
+    log = QueryLog([0, 0], [0, 1], n_images=4).of_images([2, 3])
     assert (log.n_queries, log.n_images, log.n_pairs, log.total, log.joint(0, 1)) == (0, 2, 0, 0, 0)
     assert (log.relevant(0)[0].tolist(), log.relevant_per_image().tolist()) == ([], [0, 0])
 
 
 LABELS = ["cat", "cat", "dog", "cat"]
-graded = partial(RelevanceData.from_pairs, [7, 3, 9, 4], LABELS)
-of_blocks = partial(RelevanceData.from_blocks, [7, 3, 9, 4], LABELS)
-LOG = QueryLog.from_pairs([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5, 6)
-GRADED = graded([7, 4, 3, 3], [3, 7, 4, 7], [0.5, 1.0, 0.0, 0.5])  # 7 and 3 in both orders
+LOG = QueryLog([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5, 6)
+GRADED = RelevanceData.from_pairs([7, 3, 9, 4], LABELS, [4, 3, 3], [7, 4, 7], [1.0, 0.0, 0.5])
 
 
 def test_pairs_become_a_symmetric_matrix_without_zeros():
@@ -101,31 +97,15 @@ def test_blocks_are_the_relevance_within_each_category(codes, seed):
     assert data.labels.tolist() == labels.tolist()
 
 
-NONE = np.zeros((2, 2))
-
-
 @pytest.mark.parametrize(
-    ("call", "arguments", "message"),
+    ("call", "arguments", "error", "message"),
     [
-        (QueryLog.from_pairs, ([0], [0], [0.0]), "above zero"),
-        (QueryLog.from_pairs, ([0, 1], [0]), "equally long"),
-        (QueryLog.from_pairs, ([0], [5], None, 1, 5), "0 to 4"),
-        (QueryLog.from_pairs, ([0, 0], [0, 1], [1e-200, 1.0]), "orders of magnitude"),
-        (LOG.relevant, (0, -1e-9), "theta"),
-        (LOG.joint, ([0], [6]), "0 to 5"),
-        (LOG.incidence, ("clicks",), "joint, co_clicks"),
-        (LOG.of_images, ([1, 0, 1],), "twice"),
-        (RelevanceData, ([1, 1], [0, 0], ["a"], NONE), "twice"),
-        (RelevanceData, ([1, 2], [0, 0], ["a"], [[0, 1], [0.5, 0]]), "symmetric"),
-        (RelevanceData, ([1, 2], [0, 0], ["a"], [[1, 0], [0, 0]]), "itself"),
-        (RelevanceData, ([1, 2], [0, 0], ["a"], [[0, -1], [-1, 0]]), "not negative"),
-        (RelevanceData, ([1, 2], [0, 1], ["a", "b"], [[0, 1], [1, 0]]), "images 1 and 2"),
-        (graded, ([7], [8], [1.0]), "no image 8"),
-        (graded, ([7, 3], [3, 7], [0.5, 0.4]), "images 7 and 3 come with two relevances"),
-        (of_blocks, ({"cow": [[0.0]]},), "'cow'"),
-        (GRADED.rows_of, ([5],), "no image 5"),
+        (LOG.joint, ([0], [6]), ValueError, "0 to 5"),
+        (LOG.incidence, ("clicks",), ValueError, "joint, co_clicks"),
+        (LOG.of_images, ([1, 0, 1],), ValueError, "twice"),
+        (GRADED.rows_of, ([5],), KeyError, "5"),
     ],
 )
-def test_what_breaks_a_rule_or_has_no_answer_is_refused(call, arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_has_no_answer_is_refused(call, arguments, error, message):
+    with pytest.raises(error, match=message):
         call(*arguments)

@@ -105,7 +105,7 @@ def test_what_does_not_fit_is_refused(changes, message):
 
 
 # query 0: images 0 1 2; query 1: images 2 3; query 2: image 4; query 3: images 0 2
-LOG = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3, 3], [0, 1, 2, 2, 3, 4, 0, 2])
+LOG = QueryLog([0, 0, 0, 1, 1, 2, 3, 3], [0, 1, 2, 2, 3, 4, 0, 2])
 PARTS = np.array(["train", "train", "train", "test", "test"], dtype=object)
 COUNTS = sp.csr_array([[1, 0, 2, 0], [0, 0, 3, 0], [1, 1, 1, 0], [0, 0, 0, 1], [0, 1, 9, 1]])
 

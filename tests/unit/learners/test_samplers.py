@@ -20,7 +20,7 @@ def from_labels(random_state, sampler=TripletSampler):
 
 def from_log(random_state, **options):
     random = np.random.default_rng(0)
-    log = QueryLog.from_pairs(random.integers(0, 200, 4000), random.integers(0, 3000, 4000))
+    log = QueryLog(random.integers(0, 200, 4000), random.integers(0, 3000, 4000))
     return QueryTripletSampler(log, random_state, **options)
 
 

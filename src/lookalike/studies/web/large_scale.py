@@ -213,7 +213,7 @@ class _Checkpoint:
 
 def warm_up() -> None:
     """Compile what draws triplets and takes steps, or load it from numba's cache, so that timed runs do not."""
-    log, rows = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2]), TrainingRows(sp.eye_array(3, format="csr"), range(3))
+    log, rows = QueryLog([0, 0, 1, 1], [0, 1, 1, 2]), TrainingRows(sp.eye_array(3, format="csr"), range(3))
     learning = LogLearning(interval=4, block=4)
     for per_query in (1, 4):
         source = QueryTripletSampler(log, 0, triplets_per_query=per_query)

@@ -20,7 +20,7 @@ from lookalike.data.query_kernels import (
     sample_pairs,
     sample_triplets,
 )
-from lookalike.data.query_log import QueryLog, check_theta
+from lookalike.data.query_log import QueryLog
 from lookalike.learners.triplets import stream_key
 
 TRIES = 64
@@ -78,7 +78,7 @@ class QueryTripletSampler:
         self._seed = as_seed(random_state)
         self._drawn = 0
         self._log = log.incidence(relevance)
-        self.threshold_, self.threshold_is_exact_ = check_theta(theta), True
+        self.threshold_, self.threshold_is_exact_ = float(theta), True
         self._theta = self.threshold_
         if relevance == "co_clicks":
             if theta != 0 or share is None or not 0 < share <= 1:

@@ -21,7 +21,7 @@ def random_log(seed, weighted=True):
     query, image = np.nonzero(rng.random((6, 7)) < 0.45)
     query, image = np.append(query, 6), np.append(image, 7)
     relevance = rng.integers(1, 30, len(query)) if weighted else np.ones(len(query))
-    return QueryLog.from_pairs(query, image, relevance, n_images=9)
+    return QueryLog(query, image, relevance, n_images=9)
 
 
 def cut_matrix(log, theta=0.0, share=None):
@@ -80,14 +80,14 @@ def test_co_clicks_are_cut_to_their_largest(share):
     assert (sampler.threshold_, sampler.threshold_is_exact_) == (matrix[matrix > 0].min(), True)
     assert_drawn_from(sampler.draw(N_DRAWS), expected(matrix))
     # equal values are all kept
-    equal = QueryLog.from_pairs([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
+    equal = QueryLog([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
     assert QueryTripletSampler(equal, 0, relevance="co_clicks", share=0.01).n_without_positive_ == 0
 
 
 def test_a_sample_finds_the_co_click_threshold(monkeypatch):
     rng = np.random.default_rng(4)
     query, image = np.nonzero(rng.random((40, 60)) < 0.3)  # pairs share 3.6 queries on average, and not alike
-    log = QueryLog.from_pairs(query, image, rng.lognormal(size=len(query)))
+    log = QueryLog(query, image, rng.lognormal(size=len(query)))
     monkeypatch.setattr(query_triplets, "EXACT_PAIRS", 10)
     monkeypatch.setattr(query_triplets, "SAMPLED_PAIRS", 50_000)
     sampled, other = (QueryTripletSampler(log, seed, relevance="co_clicks", share=0.1) for seed in (0, 1))
@@ -102,7 +102,7 @@ def test_a_sample_finds_the_co_click_threshold(monkeypatch):
 def test_rare_positives_end(easy, monkeypatch):
     monkeypatch.setattr(query_triplets, "EASY", easy)
     # image 0 is almost all of its query's relevance: a proposal is another image once in a hundred million
-    log = QueryLog.from_pairs([0, 0, 0], [0, 1, 2], [1e8, 1.0, 3.0], n_images=5)
+    log = QueryLog([0, 0, 0], [0, 1, 2], [1e8, 1.0, 3.0], n_images=5)
     triplets = QueryTripletSampler(log, 0).draw(20_000)
     counts = np.bincount(triplets[triplets[:, 0] == 0, 1], minlength=3)[1:]
     assert chisquare(counts, counts.sum() * np.array([0.25, 0.75])).pvalue > LEVEL
@@ -137,8 +137,8 @@ def test_a_chunk_is_its_seed_and_number():
             assert (other[shift:] == fifth[: 700 - shift]).all(axis=1).mean() < 0.1
 
 
-ALONE = QueryLog.from_pairs([0, 1, 2], [0, 1, 2])
-PAIRS = QueryLog.from_pairs([0, 0, 1, 1], [0, 1, 1, 2])
+ALONE = QueryLog([0, 1, 2], [0, 1, 2])
+PAIRS = QueryLog([0, 0, 1, 1], [0, 1, 1, 2])
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_test_images_query_the_others_and_never_find_themselves(data):
 
 def test_precision_by_hand():
     # images 0, 1, 2 share query 0; 2, 3 share query 1; 4 and 5 have a query each
-    log, gallery = QueryLog.from_pairs([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 2, 3, 4, 5]), [5, 3, 2, 1, 0]
+    log, gallery = QueryLog([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 2, 3, 4, 5]), [5, 3, 2, 1, 0]
 
     # query image 0 finds 1, 5, 2: relevant yes, no, yes; query image 2 finds 5, 3, 0: relevant no, yes, yes
     table = precision_of_retrieval(np.array([[3, 0, 2], [0, 1, 4]]), [0, 2], gallery, log, method="oasis")
@@ -117,7 +117,7 @@ N_IMAGES, N_WORDS, PER_QUERY = 120, 40, 5
 def log():
     """24 queries of five images each, and a 25th over five images of five of them."""
     queries = [*np.repeat(np.arange(N_IMAGES // PER_QUERY), PER_QUERY), *[N_IMAGES // PER_QUERY] * 5]
-    return QueryLog.from_pairs(queries, [*np.arange(N_IMAGES), *np.arange(5) * 2 * PER_QUERY])
+    return QueryLog(queries, [*np.arange(N_IMAGES), *np.arange(5) * 2 * PER_QUERY])
 
 
 VISTERMS = sp.csr_array(np.random.default_rng(0).poisson(0.4, (N_IMAGES, N_WORDS)))
@@ -140,10 +140,10 @@ def test_whole_queries_are_held_out_and_all_have_their_turn(log):
 def test_never_more_than_a_third_is_held_out(log):
     for seed in range(10):
         assert N_IMAGES // 3 - PER_QUERY < len(hold_out(log, np.arange(N_IMAGES), 10_000, seed)) <= N_IMAGES // 3
-        uneven = QueryLog.from_pairs([*[0] * 6, 1, 1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8])
+        uneven = QueryLog([*[0] * 6, 1, 1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8])
         assert set(hold_out(uneven, np.arange(9), 3, seed)) == {6, 7, 8}
     with pytest.raises(LookalikeError, match="no query of the log has a third of the 9 training images or fewer"):
-        hold_out(QueryLog.from_pairs([0] * 9, range(9)), np.arange(9), 3, 0)
+        hold_out(QueryLog([0] * 9, range(9)), np.arange(9), 3, 0)
 
 
 def dense_mean_average_precision(validation, held_out, rows, log, W):
