@@ -52,7 +52,7 @@ def whole_fits(X: sp.csr_array, y: np.ndarray, n_steps: int, repeat: int) -> dic
         start = time.process_time()
         assert dual.Gram.copied(X, "float32").products.size
         seconds["products"].append(time.process_time() - start)
-    auto = "gram" if dual.is_faster(X.shape[0], X.nnz, X.shape[1], n_steps) else "rows"
+    auto = "gram" if dual.is_faster(X, n_steps) else "rows"
     return {name: min(values) for name, values in seconds.items()} | {"auto": auto, "steps": n_steps}
 
 

@@ -34,26 +34,41 @@ TILE = 1_024
 """Columns of W that are formed at a time."""
 
 # Seconds measured by benchmarks/oasis_steps.py, which `is_faster` compares: constants, so that machines decide alike.
-PRODUCT_SECONDS = 0.2e-9
-"""Of G, for each row and value that is not zero."""
+PRODUCT_SECONDS, DENSE_PRODUCT_SECONDS = 0.2e-9, 0.014e-9
+"""Of G, for each row and value: of sparse rows those that are not zero, of dense ones all."""
 STEP_SECONDS = (2.0e-9, 0.4e-12)
 """Of a step on G, for each row, and for each pair of rows."""
 HEAD_SECONDS = 70e-9
 """Of a step on W, for each value of p that is not zero: the frequent features."""
 TAIL_SECONDS = (0.7e-9, 0.73e-12, 5.3e-9)
 """Of a step on W, for each pair of values: at least, for each feature, and at most (memory instead of cache)."""
+DENSE_SECONDS = (0.9e-6, 5e-9, 0.058e-9)
+"""Of a step on W with dense rows: for itself, for each feature, and for each number of W."""
+DENSE_FROM = 128
+"""Features from which dense rows are faster taken in blocks of steps."""
 Moment = tuple[int, int, sp.csr_array]
 """Updates so far, those before the last projection, and the dual_coef that this left."""
 
 
-def is_faster(n_rows: int, n_values: int, d: int, n_steps: int) -> bool:
-    """Tell whether so many steps cost less on inner products of rows, G included, than on W."""
-    values = n_values / max(1, n_rows)
+def is_dense(X: Matrix) -> bool:
+    """Tell whether rows are an array of which many values are not zero."""
+    return not is_sparse(X) and np.count_nonzero(X) >= SPARSE_BELOW * X.size
+
+
+def is_faster(X: Matrix, n_steps: int) -> bool:
+    """Tell whether so many steps on these rows cost less on their inner products, G included, than on W."""
+    (n, d), per_row_and_value = X.shape, PRODUCT_SECONDS
+    n_values = int(X.nnz if is_sparse(X) else np.count_nonzero(X))
+    values = n_values / max(1, n)
     least, per_feature, most = TAIL_SECONDS
-    tail = min(max(least, per_feature * d), most) * min(2 * values, d)
+    on_W = values * (HEAD_SECONDS + min(max(least, per_feature * d), most) * min(2 * values, d))
+    if is_dense(X):
+        n_values, per_row_and_value = X.size, DENSE_PRODUCT_SECONDS
+        itself, of_feature, of_number = DENSE_SECONDS
+        on_W = min(on_W, itself + of_feature * d + of_number * d * d)
     per_row, per_pair = STEP_SECONDS
-    on_products = PRODUCT_SECONDS * n_rows * n_values + n_steps * n_rows * (per_row + per_pair * n_rows)
-    return on_products < n_steps * values * (HEAD_SECONDS + tail)
+    on_products = per_row_and_value * n * n_values + n_steps * n * (per_row + per_pair * n)
+    return bool(on_products < n_steps * on_W)
 
 
 def bytes_of_products(n_rows: int, n_steps: int, dtype: DTypeLike, n_rankers: int) -> int:
@@ -81,8 +96,7 @@ class Gram:
     @classmethod
     def copied(cls, X: Matrix, dtype: DTypeLike) -> Gram:
         """Copy rows in a dtype, as CSR unless many of their values are not zero."""
-        is_dense = not is_sparse(X) and np.count_nonzero(X) >= SPARSE_BELOW * X.size
-        return cls(X, dtype, is_dense, is_far=centre_of(X, FAR) is not None)
+        return cls(X, dtype, is_dense(X), is_far=centre_of(X, FAR) is not None)
 
     @cached_property
     def of_distances(self) -> Gram:

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.centring import is_sparse
+from lookalike.learners.dense_steps import DenseSteps
 from lookalike.learners.dual import (
+    DENSE_FROM,
     LARGEST_BYTES,
     LARGEST_ON_PRODUCTS,
     DualForm,
@@ -29,6 +30,7 @@ from lookalike.learners.dual import (
     Moment,
     ValidationRows,
     bytes_of_products,
+    is_dense,
     is_faster,
     is_finite,
 )
@@ -38,7 +40,7 @@ from lookalike.learners.projections import nearest_psd
 from lookalike.learners.triplets import TripletSampler
 
 Steps = Any
-"""What takes the steps of a learner: `DualSteps`, `RowSteps`, or those of several rankers."""
+"""What takes the steps of a learner: `DualSteps`, `DenseSteps`, `RowSteps`, or those of several rankers."""
 
 
 @dataclass(eq=False, repr=False)
@@ -83,7 +85,7 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
         self._shared = gram
         return self
 
-    def steps(self, X: Matrix, n_steps: int) -> DualSteps | RowSteps:
+    def steps(self, X: Matrix, n_steps: int) -> DualSteps | DenseSteps | RowSteps:
         """Return what takes so many steps from W = I on some rows."""
         X = self._check_rows(X, reset=True)
         self._start(X.shape[1])
@@ -111,7 +113,7 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
     def _prepare(self, X: Matrix, n_steps: int) -> Steps:
         return self._rankers(X, n_steps)[0]
 
-    def _rankers(self, X: Matrix, n_steps: int) -> Sequence[DualSteps | RowSteps]:
+    def _rankers(self, X: Matrix, n_steps: int) -> Sequence[DualSteps | DenseSteps | RowSteps]:
         """Return what takes the steps of each ranker; of most learners there is one."""
         shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), n_rankers_of(self)
         starts_from_identity = isinstance(self._form, DualForm) and not self._form.rows.shape[0]
@@ -122,6 +124,8 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
             gram = gram.of_distances if self.kind == DISSIM else gram
             return [DualSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
         super()._refuse_large_matrix()
+        if is_dense(X) and X.shape[1] >= DENSE_FROM:
+            return [DenseSteps(X, self._form.matrix, self.kind, C, n_steps) for _ in range(n_rankers)]
         rows = OrderedRows(X, self._form.dtype)
         if starts_from_identity:  # which is the same in every order of features
             return [RowSteps(rows, np.eye(X.shape[1], dtype=self.dtype), self.kind, C) for _ in range(n_rankers)]
@@ -132,7 +136,7 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
         if self.aggressiveness > LARGEST_ON_PRODUCTS:
             self._require(self.solver != "gram", "solver", f"'auto' or 'rows' with C above {LARGEST_ON_PRODUCTS:,}")
             return False
-        n, d = X.shape
+        n = X.shape[0]
         needed = bytes_of_products(n, n_steps, self.dtype, n_rankers_of(self))
         if self.solver == "gram" and needed > LARGEST_BYTES:
             raise ValueError(
@@ -141,8 +145,7 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
             )
         if self.solver != "auto":
             return self.solver == "gram"
-        n_values = int(X.nnz if is_sparse(X) else np.count_nonzero(X))
-        return needed <= LARGEST_BYTES and is_faster(n, n_values, d, n_steps)
+        return needed <= LARGEST_BYTES and is_faster(X, n_steps)
 
     def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
         counts: tuple[float, int] = work.take(examples)
@@ -300,9 +303,11 @@ class OASIS(PassiveAggressive):
         ``"gram"``: the inner products of all pairs of rows, the more work the more rows there are. W = I + X'AX is
         learned as dual_coef A of rows X, and formed when it is asked for. ``"auto"``: for m steps on n rows of d
         features, z of them not zero, ``"gram"`` where 0.2 n n z + m n (2 + n / 2,500) nanoseconds are less than
-        m z (70 + t min(2z, d)), t = d / 1,370 but at least 0.7 and at most 5.3. The constants were measured once, by
-        ``benchmarks/oasis_steps.py``, so that every machine decides alike. In a fit of 35,000 steps on rows of 73 words
-        that is up to 2,900 rows of 1,000 words and 7,500 of 10,000. Inner products and the log of updates take at most
+        m z (70 + t min(2z, d)), t = d / 1,370 but at least 0.7 and at most 5.3; of dense rows, 0.014 n n d takes the
+        place of the first and m (900 + 5 d + 0.058 d d) that of the last, which is of blocks of 64 steps. The constants
+        were measured once, by ``benchmarks/oasis_steps.py``, so that every machine decides alike. In a fit of 35,000
+        steps on rows of 73 words that is up to 2,900 rows of 1,000 words and 7,500 of 10,000, and up to 6,100 dense
+        rows of 768 features. Inner products and the log of updates take at most
         1 GiB (11,500 rows in float32; a log of 67 million): beyond, and with a `projection_interval` where there are
         more than d / 2 rows, ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError; so they do for C above
         10,000, because of so long steps products keep too few digits between nearly equal rows. A
@@ -583,7 +588,7 @@ class AveragedSteps:
         """Return the mean of what the rankers learned so far."""
         if self.gram is not None:
             return LearningForm(self, self.moment)
-        return Form(self.rankers[0].rows.restored(average_matrices(ranker.W for ranker in self.rankers)))
+        return Form(average_matrices(ranker.form().matrix for ranker in self.rankers))
 
     @property
     def moment(self) -> list[Moment]:

@@ -14,7 +14,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from lookalike.learners import OASIS, AveragedOASIS, DissimOASIS, OnlineProjOASIS, TripletSampler
-from lookalike.learners.dual import Gram, ValidationRows
+from lookalike.learners.dense_steps import BLOCK, DenseSteps
+from lookalike.learners.dual import DENSE_FROM, Gram, ValidationRows
 from lookalike.learners.kernels import HEAD_BYTES
 from lookalike.learners.oasis import average_matrices, ranker_seeds
 from lookalike.learners.online import held_out_rows
@@ -76,6 +77,31 @@ def test_the_same_triplets_give_the_matrix_of_a_dense_recursion(learner, solver,
     if dtype == "float64":
         assert (model.n_steps_, model.n_updates_) == (250, updates)
         assert np.isclose(np.nansum(model.curve_["loss_rate"] * np.diff(model.curve_["step"], prepend=0)), losses)
+
+
+@from_triplets
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
+def test_blocks_of_steps_on_dense_rows_give_the_matrix_of_a_dense_recursion_wherever_it_is_traced(
+    learner, dtype, tolerance
+):
+    X, y = 0.1 * np.random.default_rng(0).standard_normal((60, DENSE_FROM)), np.arange(60) % 3
+    X[57] = X[54]
+    triplets = np.concatenate([TripletSampler(y, 1).draw(2 * BLOCK), [[0, 54, 57]], TripletSampler(y, 2).draw(BLOCK)])
+    assert isinstance(learner(solver="rows", dtype=dtype).steps(X, 9), DenseSteps)
+    make = partial(learner, 0.5, dtype=dtype, solver="rows")
+    steps = [1, BLOCK - 1, BLOCK + 5, len(triplets)]
+    traced = make().fit_triplets(X, triplets, trace=lambda model, _: {"W": learned(model).copy()}, trace_steps=steps)
+    for step, W in zip(steps, traced.curve_["W"][1:], strict=True):
+        expected, losses, updates = recursion(learner, X, triplets[:step], 0.5)
+        np.testing.assert_allclose(W, expected, atol=tolerance)
+        model = make().fit_triplets(X, triplets[:step])
+        assert model.n_updates_ == updates
+        assert losses == pytest.approx(np.nansum(model.curve_["loss_rate"] * np.diff(model.curve_["step"], prepend=0)))
+        assert step < BLOCK or (learned(model) == W).all()
+    assert losses > updates
+    assert learner is OASIS or (W == W.T).all()
+    rest = make().fit_triplets(X, triplets[:70]).partial_fit_triplets(X, triplets[70:])
+    np.testing.assert_allclose(learned(rest), expected, atol=tolerance)
 
 
 @whole_family
@@ -180,12 +206,13 @@ def test_a_fifth_of_every_class_is_held_out():
         held_out_rows(np.repeat([0, 1], 3), 0.2, np.random.default_rng(0))
 
 
+BROAD = 0.1 * np.random.default_rng(2).standard_normal((60, DENSE_FROM)), np.arange(60) % 3
 NEGATIVE = 0.3 * np.random.default_rng(1).standard_normal((60, 12)), np.arange(60) % 3  # most eigenvalues of W
 
 
 @whole_family
 @both_solvers
-@pytest.mark.parametrize("rows", [FEW_FEATURES, NEGATIVE, sparse_rows(40, 150, 3)], ids=["few", "negative", "many"])
+@pytest.mark.parametrize("rows", [FEW_FEATURES, NEGATIVE, sparse_rows(40, 150, 3), BROAD])
 def test_projections_at_the_end(learner, solver, rows):
     make = partial(learner, 1.0, 1000, random_state=0, dtype="float64", solver=solver)
     plain, psd = (make(projection=projection).fit(*rows) for projection in (None, "psd"))
