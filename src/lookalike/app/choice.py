@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import special
-from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
 
+from lookalike.app.learning import usable_classes
 from lookalike.app.steps import Scaling
 from lookalike.core.arrays import Array, Doubles, Matrix
 from lookalike.core.errors import LookalikeError
@@ -26,7 +27,6 @@ from lookalike.learners.dual import rank_scores
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.online import LEAST_TO_SPLIT, can_hold_out, held_out_rows
 from lookalike.learners.registry import learner_class
-from lookalike.ranking.rankings import Similarity, rank_leave_one_out
 
 NEW, SEEN, NO_LEARNING = "new", "seen", "without learning"
 """Whether a model will be asked about classes that it has not learned from, or about those that it has."""
@@ -34,8 +34,6 @@ MOST_JUDGED = 2_000
 """Rows that a choice is made by, and that are learned from to make it: of more, as many of each class."""
 TIE = 0.005
 """Mean average precision that one way must be better by than another that keeps a gallery as it is, or is faster."""
-FEWEST_CLASSES = 4
-"""With two rows or more: two are held out, and two are left to learn from."""
 HALVINGS = 3
 """How often classes are halved; each half is held out once."""
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0)
@@ -49,8 +47,8 @@ Train = Callable[..., SimilarityLearner]
 Tell = Callable[[str, int, int], None]
 DENSE = 0.25
 """Share of values that are not zero from which on rows of an array count as dense; those of a CSR matrix never do."""
-OF_ALL_PAIRS, FEW_PAIRS, MOST_PAIRS = ("MCML", "LMNN", "MMC"), 5e8, 3e10
-"""Learners that compare all pairs of rows; pairs times dimensions that MCML compares in a second, and in a minute."""
+FEW_PAIRS = 5e8
+"""Pairs times dimensions that MCML compares in a second."""
 FEWEST_STEPS, MOST_STEPS, MOST_CHANGES = 35_000, 300_000, 3.6e10
 """Of OASIS, and numbers that its steps may change: of W between values that are not zero, or else 12 of each row."""
 LARGEST_MATRIX, MOST_PRODUCTS = 20_000, 10_000
@@ -125,12 +123,6 @@ class Blend(NamedTuple):
         gain = f"{self.gain:+.3f} (95% interval {self.low:+.3f} to {self.high:+.3f})"
         blend = f"{self.share:.0%} of {name} in a blend with no learning"
         return f"{blend}: mAP of classes that were held out is {gain} over no learning"
-
-
-def usable_classes(y: Array) -> Array:
-    """Return the classes that have two rows or more."""
-    names, sizes = np.unique(y, return_counts=True)
-    return np.asarray(names[sizes > 1])
 
 
 def judged_rows(y: Array, seed: int) -> Array:
@@ -277,15 +269,10 @@ def choose_for_seen(
     return Choice(name, settings, f"it ranks held-out rows of the classes learned from best (mAP {listing})"), listing
 
 
-class _NCA(NeighborhoodComponentsAnalysis):  # type: ignore[misc]
-    def similarity(self, A: Matrix, B: Matrix) -> Array:
-        """Return minus the squared distances of mapped rows."""
-        mapped = [self.transform(rows) for rows in (A, B)]
-        return Euclidean().fit(mapped[1]).similarity(*mapped)
-
-
-def rivals(X: Matrix, y: Array, train: Train) -> dict[str, Callable[[Matrix, Array], Similarity]]:
+def rivals(X: Matrix, y: Array, train: Train) -> dict[str, Callable[[Matrix, Array], Any]]:
     """Return what one would take in place of a model, by name: what learns from rows and labels."""
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis  # slow to import
+
     default = choose_learner(X, y)
     of_ours: dict[str, tuple[str, Mapping[str, object]]] = {
         default.name: (default.name, default.parameters),
@@ -298,25 +285,18 @@ def rivals(X: Matrix, y: Array, train: Train) -> dict[str, Callable[[Matrix, Arr
         title: lambda rows, labels, how=how: train(*how, rows, y=labels) for title, how in of_ours.items()
     }
     if not is_sparse(X) and X.shape[0] ** 2 * X.shape[1] <= FEW_PAIRS:
-        found["NCA"] = lambda rows, labels: _NCA(max_iter=50).fit(rows, labels)
+        found["NCA"] = lambda rows, labels: make_pipeline(NeighborhoodComponentsAnalysis(max_iter=50), Euclidean()).fit(
+            rows, labels
+        )
     return found
 
 
-def mean_map(model: Similarity, X: Matrix, y: Array) -> float:
+def mean_map(model: Any, X: Matrix, y: Array) -> float:
     """Return mean average precision of rows that query each other, or say why there is none."""
     try:
-        return rank_leave_one_out(model, X, y, n_neighbours=0).mean_average_precision()
+        return float(model.score(X, y))
     except ValueError as error:
         raise LookalikeError(str(error)) from error
-
-
-def too_long(name: str, X: Matrix, other: Choice) -> str | None:
-    """Say before a learner that was named starts that it takes long, and what to do."""
-    n, d = X.shape
-    if name not in OF_ALL_PAIRS or n * n * min(n, d) <= MOST_PAIRS:
-        return None
-    long = f"{name} compares all pairs of {n:,} rows of {d:,} dimensions, which takes minutes or more"
-    return f"{long}: leave --learner out to take {other.name}"
 
 
 def worse_than_none(table: pd.DataFrame) -> str | None:

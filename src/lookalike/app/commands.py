@@ -133,7 +133,6 @@ def fit(
     the output names them.
     """
     settings = _settings(set_ or [])
-    _refuse_both(labels, triplets)
 
     from lookalike.app.similarity import Similarity
     from lookalike.core.files import named
@@ -182,12 +181,6 @@ def fit(
     options.tell_result(result, lines, as_json, quiet)
 
 
-def _refuse_both(labels: Path | None, triplets: Path | None) -> None:
-    """Refuse two tables, of which one can be given."""
-    if labels is not None and triplets is not None:
-        raise typer.BadParameter("not allowed with --labels", param_hint="'--triplets'")
-
-
 def _words(given: Mapping[str, object]) -> list[str]:
     """Return the words of options that were given."""
     return [str(word) for pair in given.items() if pair[1] for word in pair]
@@ -206,7 +199,7 @@ def _refuse_other(default: Path, source: str) -> None:
 
 def facts(rows: Rows) -> dict[str, Any]:
     """Return what was taken for what, as JSON holds it."""
-    labels = [] if rows.labels is None else rows.labels[rows.labels != ""].tolist()
+    labels = rows.labels[rows.labels != ""].tolist()
     classes = dict(sorted(Counter(labels).items()))
     return {
         "path": rows.source,
@@ -419,7 +412,6 @@ def evaluate(
     learner is then fitted again without a quarter of the classes, to measure what it does for classes that are new.
     """
     places = _places(k)
-    _refuse_both(labels, triplets)
 
     import pandas as pd
 

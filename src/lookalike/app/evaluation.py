@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookalike.app.learning import MIXED
 from lookalike.app.rows import Rows
 from lookalike.core.arrays import Array, Ints, Matrix, Truths
 from lookalike.core.errors import LookalikeError
@@ -18,8 +19,6 @@ from lookalike.ranking.evaluation import by_query, intervals
 from lookalike.ranking.rankings import Similarity as Comparer
 from lookalike.ranking.rankings import ordered, rank_leave_one_out
 
-MIXED = "with held-out and other {noun}s"
-"""Why a triplet of a query that is learned from is not."""
 Compared = tuple[Comparer, Matrix]
 """What compares rows, and these rows."""
 
@@ -32,13 +31,12 @@ def nearest(
     copies = Counter(found.contents.tolist())
     most = max(copies[content] for content in wanted.contents.tolist())
     places, scores = learner.rank(query_rows, gallery_rows, min(k + most, len(found)))
-    labels = np.full(len(found), "") if found.labels is None else found.labels
     for query, content, columns, values in zip(wanted.ids, wanted.contents, places, scores, strict=True):
         others = np.flatnonzero(found.contents[columns] != content)[:k]
         if not len(others):
             raise LookalikeError(f"the gallery holds only the query {query}: name another one")
         best = columns[others]
-        parts = found.ids[best], values[others].astype(np.float64), labels[best]
+        parts = found.ids[best], values[others].astype(np.float64), found.labels[best]
         rows = enumerate(zip(*(part.tolist() for part in parts), strict=True), 1)
         yield [{"rank": rank, found.key: name, "score": score, "label": label} for rank, (name, score, label) in rows]
 
@@ -52,7 +50,6 @@ def choose_evaluated(
     places: Ints | None = None
     counts: dict[str, object] = {}
     if triplets is None:
-        assert found.labels is not None
         others = np.unique(found.labels[~seen], return_counts=True)[1]
         usable = not everything and len(others) > 1 and bool((others > 1).any())
         rows = np.flatnonzero(~seen) if usable else numbers

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.app.choice import MOST_JUDGED
 from lookalike.app.evaluation import Compared, choose_evaluated, compare_on_labels
 from lookalike.app.gallery import IndexForm, engine_scores
 from lookalike.core.arrays import Floats, Matrix
@@ -34,8 +35,6 @@ NAMES = (ABOUT, IDS, QUERY_MAP, *GALLERIES.values(), "gallery.parquet")
 """Every file that an export writes, or that one of lookalike 1.1 wrote."""
 CHECKED, FIRST = 200, 10
 """Rows of the gallery that ask it, and how many neighbours of each are compared with those of exact ranking."""
-MOST_JUDGED = 2_000
-"""Labelled rows, chosen by the seed, that tell what fewer dimensions lose: each is ranked against all of them."""
 
 
 def export(
@@ -56,7 +55,7 @@ def export(
     d = next(iter(form.query_map.values())).shape[-1]
     if to == "faiss":
         _faiss_index(np.empty((0, d), dtype=np.float32), index, form.metric)  # refused before rows are read
-    found = model.read_gallery(gallery)
+    found = model.read(gallery, gallery=True)
     rows, n_bytes = model.learner_rows(found), 4 * len(found) * d
     if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
         raise LookalikeError(f"vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give --rank 128")
@@ -121,9 +120,9 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
 
 def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix) -> list[dict[Hashable, Any]]:
     """Measure rankings with all dimensions and with fewer, where there are rows with labels."""
-    if found.labels is None or not (found.labels != "").any():
-        return []
     labelled = np.flatnonzero(found.labels != "")
+    if not len(labelled):
+        return []
     asked = found.take(labelled)
     chosen = labelled[choose_evaluated(asked, model.learned_from(asked), np.empty(0, bool))[0]]
     part = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]

@@ -25,6 +25,10 @@ TRAIN, HELD_OUT = "train", "held-out"
 """Whether a row is learned from, or kept for `Similarity.evaluate`."""
 OURS = {"random_state": "--seed", "verbose": "--quiet", "n_jobs": "--jobs"}
 """Arguments of learners that other options set."""
+MIXED = "with held-out and other {noun}s"
+"""Why a triplet of a query that is learned from is not."""
+FEWEST_CLASSES = 4
+"""With two rows or more: two are held out, and two are left to learn from."""
 VALIDATION = 0.2
 """Share of the query images whose triplets choose the number of steps (of labelled images: `validation_fraction`)."""
 TRACE_POINTS = 30
@@ -57,9 +61,8 @@ def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, obj
             offered = ", ".join(known for known in defaults if known not in OURS)
             raise LookalikeError(f"{name} has no setting {key!r}: it {f'takes {offered}' if offered else 'has none'}")
         checked[key] = _read_value(value) if isinstance(value, str) else value
-        if not _is_like(checked[key], defaults[key]):
-            like = f"give a value like its default, {defaults[key]!r}"
-            raise LookalikeError(f"{key} of {name} cannot be {value!r}: {like}")
+        if isinstance(defaults[key], bool) and not isinstance(checked[key], bool):
+            raise LookalikeError(f"{key} of {name} cannot be {value!r}: give true or false")
     with _refusing(name, "; correct it after --set"):
         learner_class(name)(**checked)._check_parameters()
     return checked
@@ -80,20 +83,11 @@ def _read_value(text: str) -> object:
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
 
 
-def _is_like(value: object, default: object) -> bool:
-    """Tell whether a value may stand where a default stands; its range is the learner's to check."""
-    if default is None or isinstance(default, bool) or isinstance(value, bool):
-        return default is None or type(default) is type(value)
-    kinds = {int: (int, float), float: (int, float), tuple: (tuple, list)}
-    return isinstance(value, kinds.get(type(default), type(default)))
-
-
 def choose_roles(found: Rows, hold_out: float, seed: int) -> Texts:
     """Return the role of every row; a share of every class, or of the queries of triplets, is held out."""
     roles = np.full(len(found), TRAIN, dtype="U8")
     rng = generator(seed, "own images", "held out")
     if found.triplets is None:
-        assert found.labels is not None
         names, sizes = np.unique(found.labels, return_counts=True)
         source, noun = found.source, found.noun
         if len(names) < 2:
@@ -117,6 +111,24 @@ def choose_roles(found: Rows, hold_out: float, seed: int) -> Texts:
     return roles
 
 
+def learned_triplets(found: Rows, roles: Texts, share: float, seed: int) -> tuple[Ints | None, dict[str, Any]]:
+    """Return triplets to learn from, by numbers of training rows, and how many others there are; None without any."""
+    counts: dict[str, Any] = {"n_triplets": 0, "n_triplets_held_out": 0, "n_answers_held_out": 0}
+    counts["why_triplets_left_out"] = left_out = dict(found.triplets_left_out)
+    if found.triplets is None:
+        return None, counts
+    held_out = roles[found.triplets] == HELD_OUT
+    is_learned = ~held_out.any(axis=1)
+    answers = is_learned & held_out_answers(found, share, seed)
+    if (is_learned & ~answers).any():
+        is_learned, counts["n_answers_held_out"] = is_learned & ~answers, int(answers.sum())
+    kept = np.searchsorted(np.flatnonzero(roles == TRAIN), found.triplets[is_learned]).astype(np.int32)
+    counts |= {"n_triplets": len(kept), "n_triplets_held_out": int(held_out[:, 0].sum())}
+    if mixed := len(found.triplets) - sum(counts[name] for name in counts if name.startswith("n_")):
+        left_out[MIXED.format(noun=found.noun)] = mixed
+    return kept, counts
+
+
 def held_out_answers(found: Rows, share: float, seed: int) -> Truths:
     """Mark about a share of the triplets, all of one question together: of one query and two others, in either order.
 
@@ -128,11 +140,16 @@ def held_out_answers(found: Rows, share: float, seed: int) -> Truths:
     return np.array([zlib.crc32(text.encode()) < share * 2**32 for text in texts], dtype=bool)
 
 
+def usable_classes(y: Array) -> Array:
+    """Return the classes that have two rows or more."""
+    names, sizes = np.unique(y, return_counts=True)
+    return np.asarray(names[sizes > 1])
+
+
 def choose_new_classes(labels: Array, random: np.random.Generator) -> Truths:
     """Mark the rows of a quarter of the classes that have two rows or more: at least two, and two others are left."""
-    names, sizes = np.unique(labels, return_counts=True)
-    usable = names[sizes > 1]
-    if len(usable) < 4:
+    usable = usable_classes(labels)
+    if len(usable) < FEWEST_CLASSES:
         has = "one class has" if len(usable) == 1 else f"{len(usable)} classes have"
         raise LookalikeError(f"{has} two rows or more, and four are needed: two to leave out and two to learn from")
     return np.isin(labels, random.permutation(usable)[: max(2, round(len(usable) / 4))])

@@ -20,7 +20,7 @@ from lookalike.core.arrays import Array, Ints, Matrix, Texts
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import HEADER_FAILS, PathLike, check_regular, reading
 from lookalike.core.tables import as_texts, read_cells, sort_out, text_cells
-from lookalike.learners.base import is_sparse
+from lookalike.learners.centring import is_sparse
 
 VECTORS = (".npy", ".npz", ".parquet", ".csv")
 """What names of files of vectors end in."""
@@ -31,6 +31,8 @@ Table = PathLike | pd.DataFrame
 """A path of a CSV file, or a DataFrame with its columns."""
 Reasons = list[tuple[str, str]]
 """Paths (or ids) that are left out, and why."""
+Find = Callable[[Iterable[str]], tuple[dict[str, str], Reasons]]
+"""Finds names in a source: what each means there, and why others mean nothing."""
 _BY_ROW = ("ids", "X", "labels", "sha256", "sizes")
 _ID_BYTES = 8  # of the digest of a row: of a million rows, two are taken for one in one case of ten million
 _COUNTS = {"id", "ids", "index", "idx", "row", "rows", "rowid", "rowname", "rownames", "rownumber", "unnamed"}
@@ -46,8 +48,8 @@ class Rows:
 
     source: str  # what sentences call it
     ids: Texts  # a name of each row, no two the same: the path of an image, the id of a vector or its row number
+    labels: Texts  # class of each row, "" where it has none
     X: Matrix | None = None  # vectors, a dense array or CSR of float32 or float64, (n, d); None for images
-    labels: Texts | None = None  # class of each row, "" where it has none; None where there are no labels
     triplets: Ints | None = None  # row numbers (query, positive, negative), where there are triplets
     left_out: Reasons = field(default_factory=list)
     triplets_left_out: Mapping[str, int] = field(default_factory=dict)  # how many cannot be used, by reason
@@ -56,7 +58,6 @@ class Rows:
     sizes: Ints | None = None  # width and height of each image
     origin: str = ""  # where ids and labels of vectors come from
     columns: tuple[str, ...] = ()  # names of the dimensions, where a table has a column for each
-    numbered: bool = False  # whether ids are row numbers, which say nothing of what a row is
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -73,8 +74,8 @@ class Rows:
 
     @property
     def files(self) -> tuple[list[Path], list[str]]:
-        """Return the files of images, and the SHA-256 of each; none of vectors."""
-        return ([], []) if self.root is None else ([self.root / path for path in self.ids], self.contents.tolist())
+        """Return the files of images, and the SHA-256 of each."""
+        return [Path(self.root or "", path) for path in self.ids], self.contents.tolist()
 
     @cached_property
     def contents(self) -> Texts:
@@ -86,7 +87,7 @@ class Rows:
 
     def table(self) -> pd.DataFrame:
         """Return what is known of each row: its id or path, label, and of images sha256, width and height."""
-        table = pd.DataFrame({self.key: self.ids, "label": "" if self.labels is None else self.labels})
+        table = pd.DataFrame({self.key: self.ids, "label": self.labels})
         if self.sizes is None:
             return table
         return table.assign(sha256=self.sha256, width=self.sizes[:, 0], height=self.sizes[:, 1])
@@ -108,7 +109,7 @@ class Rows:
 
     def check_related(self) -> None:
         """Refuse rows of which neither labels nor triplets say which are alike."""
-        if self.triplets is None and (self.labels is None or not (self.labels != "").any()):
+        if self.triplets is None and not (self.labels != "").any():
             column = "give it a column label, name a column by --label-column, or " if self.origin else ""
             what_now = f"{column}give labels or triplets by id in a file, by --labels or --triplets"
             raise LookalikeError(f"{self.source} has no labels: {what_now}")
@@ -165,16 +166,20 @@ def make_rows(
     known = row_numbers if names is None else _checked_ids(names, X.shape[0], source)
     row_of = {name: row for row, name in enumerate(known.tolist())}
     lost = f"it has no row in {source}" + (_NO_IDS if names is None else "")
-    values, left_out = (None, []) if labels is None else _labels_by_id(labels, row_of, source, lost)
+
+    def find(asked: Iterable[str]) -> tuple[dict[str, str], Reasons]:
+        asked = dict.fromkeys(asked)
+        return {name: name for name in asked if name in row_of}, [(name, lost) for name in asked if name not in row_of]
+
+    values, left_out = (np.full(len(known), ""), []) if labels is None else _labels_of(labels, row_of, source, find)
     numbers, triplets_left_out = None, dict[str, int]()
     if triplets is not None:
-        table, named = read_triplets(triplets)
-        left_out += [(name, lost) for name in sorted(set(table.to_numpy().ravel()) - row_of.keys() - {""})]
+        table, named, asked = read_triplets(triplets)
+        left_out += find(asked)[1]
         refusal = f"{named} holds no triplet of three ids of {source}{first_reason(left_out)}: correct its ids"
         numbers, triplets_left_out = settle_triplets(table, row_of, "with an id that has no row", refusal)
-    parts: Any = {"labels": values, "triplets": numbers, "left_out": left_out, "triplets_left_out": triplets_left_out}
-    numbered = np.array_equal(known, row_numbers)
-    return Rows(source, known, X, **parts, origin=origin, columns=columns, numbered=numbered)
+    parts: Any = {"triplets": numbers, "left_out": left_out, "triplets_left_out": triplets_left_out}
+    return Rows(source, known, values, X, **parts, origin=origin, columns=columns)
 
 
 def _in_order(
@@ -218,9 +223,7 @@ def read_table(table: Table | ArrayLike | None, columns: Sequence[str], what: st
     return found, named
 
 
-def settle_labels(
-    table: pd.DataFrame, find: Callable[[pd.Series], tuple[Mapping[str, str], Reasons]]
-) -> tuple[pd.DataFrame, Reasons]:
+def settle_labels(table: pd.DataFrame, find: Find) -> tuple[pd.DataFrame, Reasons]:
     """Return keys that `find` finds, as it does, with their one label, and (key, reason) of the others."""
     key = table.columns[0]
     table = table.rename(columns={key: "key"})
@@ -236,8 +239,8 @@ def settle_labels(
     return table.rename(columns={"key": key}), lost + left_out
 
 
-def read_triplets(triplets: Table) -> tuple[pd.DataFrame, str]:
-    """Return a table of triplets, whose columns may be `JUDGED_COLUMNS`, and what to call it in a sentence."""
+def read_triplets(triplets: Table) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return a table of triplets, whose columns may be `JUDGED_COLUMNS`, what to call it, and the names in it."""
     header: Iterable[str] = ()
     if isinstance(triplets, pd.DataFrame):
         header = triplets.columns
@@ -246,7 +249,7 @@ def read_triplets(triplets: Table) -> tuple[pd.DataFrame, str]:
             header = stream.readline().strip().split(",")
     columns = JUDGED_COLUMNS if set(JUDGED_COLUMNS) <= set(header) else TRIPLET_COLUMNS
     table, named = read_table(triplets, columns, "table of triplets")
-    return table.set_axis(TRIPLET_COLUMNS, axis=1), named
+    return table.set_axis(TRIPLET_COLUMNS, axis=1), named, sorted(set(table.to_numpy().ravel()) - {""})
 
 
 def settle_triplets(
@@ -262,9 +265,7 @@ def settle_triplets(
     return np.ascontiguousarray(usable.to_numpy()), {words: len(rows) for words, rows in broken if len(rows)}
 
 
-def _labels_by_id(
-    labels: Table | ArrayLike, row_of: Mapping[str, int], source: str, lost: str
-) -> tuple[Texts, Reasons]:
+def _labels_of(labels: Table | ArrayLike, row_of: Mapping[str, int], source: str, find: Find) -> tuple[Texts, Reasons]:
     """Return the label of every row, "" where it has none, and (id, reason) of labels that belong to none."""
     named = "the labels"
     if isinstance(labels, str | os.PathLike) and Path(labels).suffix.lower() == ".npy":
@@ -273,16 +274,10 @@ def _labels_by_id(
             labels = load_npy(Path(named))
     elif isinstance(labels, str | os.PathLike | pd.DataFrame):
         table, named = read_table(labels, ["id", "label"], "table of labels")
-
-        def find(names: Iterable[str]) -> tuple[dict[str, str], Reasons]:
-            names = dict.fromkeys(names)
-            known = {name: name for name in names if name in row_of}
-            return known, [(name, lost) for name in names if name not in known]
-
         table, left_out = settle_labels(table, find)
         if table.empty:
             what_now = "correct its ids"
-            if lost.endswith(_NO_IDS):
+            if any(reason.endswith(_NO_IDS) for _, reason in left_out):
                 what_now = "save one label for each row as .npy, or give the rows ids, in .csv or .parquet"
             reason = first_reason(left_out)
             raise LookalikeError(f"{named} holds no label of an id of {source}{reason}: {what_now}")

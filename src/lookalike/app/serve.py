@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -134,8 +133,7 @@ def export(
     options.check_output(output / ABOUT, (".json",), model, gallery, labels)
     columns: Any = {"id_column": id_column, "label_column": label_column}
     with opened(model, jobs, cache, no_cache, quiet) as (similarity, progress):
-        read = similarity.read_gallery if labels is None else partial(similarity.read, labels=labels)
-        rows = read(gallery, **columns)
+        rows = similarity.read(gallery, labels, gallery=labels is None, **columns)
         progress.note(taken(rows))
         about = write_export(similarity, rows, output, to=to, index=index, rank=rank)
     share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"

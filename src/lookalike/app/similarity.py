@@ -24,8 +24,8 @@ from sklearn.preprocessing import normalize
 
 from lookalike import __version__
 from lookalike.app import choice, evaluation, learning, sources
-from lookalike.app.choice import NEW, SEEN, Choice, choose_learner, mean_map, too_long, worse_than_none
-from lookalike.app.evaluation import MIXED, Compared, choose_evaluated
+from lookalike.app.choice import NEW, SEEN, Choice, mean_map
+from lookalike.app.evaluation import Compared, choose_evaluated
 from lookalike.app.learning import HELD_OUT, TRAIN
 from lookalike.app.model_file import SCALINGS, SIMILARITY, read_parts, scaling_text, write_similarity
 from lookalike.app.representations import (
@@ -54,8 +54,6 @@ from lookalike.learners.online import can_hold_out
 from lookalike.learners.registry import learner_class
 
 BASELINE, COSINE, OF_VECTORS = "Euclidean", "cosine", "vectors"
-MOST_COMPARED = 2_000
-"""Held-out rows that tell at the end of a fit whether learning has made ranking worse."""
 PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 _OF_FIT = ("n_triplets", "n_triplets_held_out", "why_triplets_left_out", "hold_out", "seed", "seconds", "made_by")
@@ -70,7 +68,7 @@ Triplets = Table | None
 
 
 class Columns(TypedDict, total=False):
-    """Columns of a file of vectors; ``id`` and ``label`` by default."""
+    """Columns of a file of vectors."""
 
     id_column: str | None
     label_column: str | None
@@ -79,16 +77,14 @@ class Columns(TypedDict, total=False):
 class Similarity:
     """A similarity learned from one's own images or vectors; what cannot be used is a `LookalikeError`, one sentence.
 
-    A source of rows is a folder of images, a file of vectors (`lookalike.app.vectors.read_vectors`), an array or
-    DataFrame of vectors, or `Rows`. Files of vectors have ``id_column`` and ``label_column``, ``id`` and ``label`` by
-    default.
+    A source of rows is a folder of images, a file of vectors (`lookalike.app.vectors.read_vectors`, with its columns
+    ``id_column`` and ``label_column``, ``id`` and ``label`` by default), an array or DataFrame of vectors, or `Rows`.
 
     Parameters
     ----------
     representation : str, optional
         How images are described: ``"visterms"`` as in the category study (the default), a describer of the fine-grained
         study (``"hog"``, ``"fisher"``, ``"color"``...), or the path of a model file, whose codebook is taken over.
-        Vectors are ``"vectors"`` (see `scaling`).
     learner : str, optional
         One of `lookalike.learners` that learns from what is there. By default `lookalike.app.choice.choose_learner`
         chooses by the rows; with `parameters` it is ``"OASIS"``.
@@ -114,11 +110,9 @@ class Similarity:
         Images described at a time, by default as many as there are processors; no result depends on it.
     cache : path-like, optional
         Folder in which descriptions of images are kept from one call to the next.
-    progress : callable, optional
-        Called as ``progress(what, done, total)``.
-    note : callable, optional
-        Called with a sentence where a learner was chosen (which, and why) or takes long, and where held-out vectors are
-        ranked worse after learning than before.
+    progress, note : callable, optional
+        Called as ``progress(what, done, total)``, and as ``note(sentence)`` where a learner was chosen (which, and why)
+        and where held-out vectors are ranked worse after learning than before.
 
     Attributes
     ----------
@@ -179,6 +173,7 @@ class Similarity:
         self.representation_: CachedDescriber | None = None
         self.columns_: tuple[str, ...] = ()
         self.seconds_: dict[str, float] = {}
+        self._notes: list[str] = []
         self._cache = Cache(None if cache is None else Path(cache))
 
     @property
@@ -189,38 +184,30 @@ class Similarity:
         return learner
 
     def read(
-        self, source: Source, labels: Labels = None, triplets: Triplets = None, **columns: Unpack[Columns]
+        self,
+        source: Source,
+        labels: Labels = None,
+        triplets: Triplets = None,
+        *,
+        gallery: bool = False,
+        **columns: Unpack[Columns],
     ) -> Rows:
-        """Read the rows of a source with their labels or triplets, to learn from them or to evaluate them.
+        """Read the rows of a source with their labels or triplets, to learn from them, to evaluate or to rank them.
 
         Parameters
         ----------
-        source : path-like or Rows
-            A folder of images, one folder per class or, with `labels` or `triplets`, the folder that their paths start
-            from; or a file of vectors.
+        source : path-like, array or Rows
+            A source of rows. Of a folder of images one folder per class or, with `labels` or `triplets`, the folder
+            that their paths start from.
         labels : path-like, DataFrame or array-like, optional
             Columns ``path`` (of vectors: ``id``) and ``label``; of vectors also one label a row.
         triplets : path-like or DataFrame, optional
             Columns ``query``, ``positive`` and ``negative``, paths of images or ids of vectors.
-        id_column, label_column : str, optional
-            Columns of a file of vectors; ``id`` and ``label`` by default.
-
-        Returns
-        -------
-        Rows
+        gallery : bool, default=False
+            Read images at any depth of a folder, copies too; neither these nor vectors need labels then.
         """
         if labels is not None and triplets is not None:
             raise LookalikeError("give labels or triplets, not both")
-        return self._read(source, labels, triplets, columns)
-
-    def read_gallery(self, gallery: Source, **columns: Unpack[Columns]) -> Rows:
-        """Read images at any depth of a folder, or a file of vectors, which need no labels."""
-        return self._read(gallery, None, None, columns, is_gallery=True)
-
-    def _read(
-        self, source: Source, labels: Labels, triplets: Triplets, columns: Columns, is_gallery: bool = False
-    ) -> Rows:
-        """Read rows of any source; those of a gallery need neither labels nor triplets."""
         if not isinstance(source, str | os.PathLike | Rows):
             source, labels, triplets = make_rows(source, labels=labels, triplets=triplets), None, None
         of_vectors = self._check_source(source, labels, triplets, *columns.values())
@@ -232,7 +219,7 @@ class Similarity:
                 how: Any = {"n_threads": self.jobs, "progress": partial(self.progress, what)}
                 if of_vectors:
                     rows = read_vectors(source, labels=labels, triplets=triplets, **columns)
-                elif is_gallery:
+                elif gallery:
                     rows = sources.read_gallery(source, **how)
                 elif any(name is not None for name in columns.values()):
                     raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
@@ -240,7 +227,7 @@ class Similarity:
                     if self.representation_ is None:
                         self._make_representation()  # what cannot be is refused before images are read
                     rows = sources.read_images(source, labels, triplets, **how)
-        if not is_gallery:
+        if not gallery:
             rows.check_related()
         return self._as_learned(rows)
 
@@ -259,37 +246,19 @@ class Similarity:
         return learning.checked_settings(name, self.parameters)
 
     def fit(self, source: Source, labels: Labels = None, triplets: Triplets = None, **columns: Unpack[Columns]) -> Self:
-        """Learn from a source of rows; the parameters are those of `read`.
-
-        Returns
-        -------
-        self
-        """
+        """Learn from a source of rows, which `read` reads with these parameters, and return itself."""
         by_triplets = triplets is not None or (isinstance(source, Rows) and source.triplets is not None)
         settings = self.check_settings(triplets=by_triplets)
         vars(self).pop("pipeline_", None)  # rows may be of another kind than those of a fit before
-        self.representation_, self.columns_ = None, ()
+        self.representation_, self.columns_, self._notes = None, (), []
         found = self.read(source, labels, triplets, **columns).related()
         roles = learning.choose_roles(found, self.hold_out, self.random_state)
-        train_rows = np.flatnonzero(roles == TRAIN)
-        learned_from = found.take(train_rows)
-        notes: list[str] = []
-        rows = self._fit_steps(learned_from, notes)
-        kept, n_held_out, n_answers, left_out = None, 0, 0, dict(found.triplets_left_out)
-        if found.triplets is not None:
-            held_out = roles[found.triplets] == HELD_OUT
-            is_learned = ~held_out.any(axis=1)
-            answers = is_learned & learning.held_out_answers(found, self.hold_out, self.random_state)
-            if (is_learned & ~answers).any():
-                is_learned, n_answers = is_learned & ~answers, int(answers.sum())
-            kept = np.searchsorted(train_rows, found.triplets[is_learned]).astype(np.int32)
-            n_held_out = int(held_out[:, 0].sum())
-            if mixed := len(found.triplets) - len(kept) - n_held_out - n_answers:
-                left_out[MIXED.format(noun=found.noun)] = mixed
-        y = None if kept is not None else learned_from.labels
-        asked, share = self._asked_classes(y, notes), 1.0
+        learned_from = found.take(np.flatnonzero(roles == TRAIN))
+        rows = self._fit_steps(learned_from)
+        kept, of_triplets = learning.learned_triplets(found, roles, self.hold_out, self.random_state)
+        y, share = None if kept is not None else learned_from.labels, 1.0
         with self._timed("choosing"):
-            chosen, blend = self._choose(settings, rows, y, kept, asked, notes)
+            chosen, blend, asked = self._choose(settings, rows, y, kept)
         with self._timed("learning"), self._telling(f"learning ({chosen.name})"):
             how: Any = {"triplets": kept, "seed": self.random_state, "jobs": self.jobs}
             learner = learning.train(chosen.name, chosen.parameters, rows, y=y, **how)
@@ -300,82 +269,75 @@ class Similarity:
         labelled = "" if y is None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
         self.rows_, self.columns_ = pd.DataFrame(facts), found.columns
-        seconds = {name: round(seconds, 3) for name, seconds in self.seconds_.items()}
-        made_by = _made_now() | {"source": Path(os.path.realpath(found.source)).name}
-        of_fit = (0 if kept is None else len(kept), n_held_out, left_out, self.hold_out, int(self.random_state))
-        chosen_by = {"for": asked, "share": share, "chosen": notes, "n_answers_held_out": n_answers}
-        self._remember(found.left_out, dict(zip(_OF_FIT, (*of_fit, seconds, made_by), strict=True)) | chosen_by)
+        of_fit = of_triplets | {"hold_out": self.hold_out, "seed": int(self.random_state)}
+        of_fit |= {"seconds": {name: round(seconds, 3) for name, seconds in self.seconds_.items()}}
+        of_fit |= {"made_by": _made_now() | {"source": Path(os.path.realpath(found.source)).name}}
+        self._remember(found.left_out, of_fit | {"for": asked, "share": share, "chosen": self._notes})
         if found.root is None:
             self._compare_held_out(found, roles)
         return self
 
-    def _remember(self, left_out: Reasons, of_fit: dict[str, Any]) -> None:
+    def _remember(self, left_out: Reasons, of_fit: About) -> None:
         """Keep what a fit found and how it was made, which later calls do not change."""
         self.left_out_, self._fit_left_out, self._of_fit = _reasons_table(left_out), left_out, of_fit
         self.n_triplets_, self.n_triplets_held_out_ = of_fit["n_triplets"], of_fit["n_triplets_held_out"]
         self.triplets_left_out_ = of_fit["why_triplets_left_out"]
 
-    def _fit_steps(self, rows: Rows, notes: list[str]) -> Matrix:
+    def _say(self, line: str) -> None:
+        """Tell what was chosen, which the model keeps."""
+        self._notes.append(line)
+        self.note(line)
+
+    def _fit_steps(self, rows: Rows) -> Matrix:
         """Learn what describes or scales rows and reduces them; return them as a learner takes them."""
         if rows.root is None:
-            scaling = _scaling_of(rows, self.asked_scaling or "length")
-            if self.asked_scaling is None and rows.labels is not None and len(choice.usable_classes(rows.labels)) > 1:
+            vectors, scaling = rows.X, _scaling_of(rows, self.asked_scaling or "length")
+            if self.asked_scaling is None and len(learning.usable_classes(rows.labels)) > 1:
                 scaling, values = choice.choose_scaling(rows.X, rows.labels, self.random_state)
                 as_given = f"as given {values['unit']:.3f} by cosine, {values['length']:.3f} by Euclidean distance"
                 best = f"{scaling_text(scaling.settings())}: mAP {values[scaling.how]:.3f} without learning"
-                notes.append(f"vectors are taken {best} ({as_given})")
+                self._say(f"vectors are taken {best} ({as_given})")
             self.pipeline_ = with_steps(scaling)
-            return self._steps(rows.X)
-        self.representation_ = self._make_representation()
-        with self._timed("describing images"):
-            vectors = self.representation_.fit(rows.files, self.random_state, self._work())
-        self.pipeline_ = with_steps(found_components(vectors, self.random_state))
-        return self._steps(vectors)
-
-    def _asked_classes(self, y: Texts | None, notes: list[str]) -> str:
-        """Return whether new or seen classes will be asked: as it was said, else by how many there are."""
-        if y is None:
-            return ""
-        n_classes = len(choice.usable_classes(y))
-        if n_classes < choice.FEWEST_CLASSES and self.classes != SEEN:
-            has = "class has" if n_classes == 1 else "classes have"
-            few = f"{n_classes} {has} two rows or more, and to choose for new classes at least {choice.FEWEST_CLASSES}"
-            notes.append(f"chosen for the classes that were learned from: {few} are needed")
-        return SEEN if n_classes < choice.FEWEST_CLASSES else self.classes or NEW
+        else:
+            self.representation_ = self._make_representation()
+            with self._timed("describing images"):
+                vectors = self.representation_.fit(rows.files, self.random_state, self._work())
+            self.pipeline_ = with_steps(found_components(vectors, self.random_state))
+        return self.pipeline_[:-1].transform(vectors)
 
     def _choose(
-        self,
-        settings: dict[str, object],
-        X: Matrix,
-        y: Texts | None,
-        triplets: Ints | None,
-        asked: str,
-        notes: list[str],
-    ) -> tuple[Choice, choice.Blend | None]:
-        """Return the learner that was named or ranks held-out rows best, and how much of it is taken; tell why."""
+        self, settings: dict[str, object], X: Matrix, y: Texts | None, triplets: Ints | None
+    ) -> tuple[Choice, choice.Blend | None, str]:
+        """Return the learner that was named or ranks held-out rows best, how much of it is taken, and for whom.
+
+        New or seen classes are asked as it was said, else by how many there are.
+        """
+        asked, judged = "", np.empty(0, str)
+        if y is not None:
+            asked, judged = self.classes or NEW, y[choice.judged_rows(y, self.random_state)]
+            if (n_classes := len(learning.usable_classes(y))) < (fewest := learning.FEWEST_CLASSES):
+                if asked == NEW:
+                    has = "class has" if n_classes == 1 else "classes have"
+                    few = f"{n_classes} {has} two rows or more, and to choose for new classes at least {fewest}"
+                    self._say(f"chosen for the classes that were learned from: {few} are needed")
+                asked = SEEN
         by_distance = self._of_vectors and not self.scaling.is_unit and asked == NEW
-        chosen, blend = choose_learner(X, y, triplets, of_distances=by_distance), None
+        chosen, blend = choice.choose_learner(X, y, triplets, of_distances=by_distance), None
         how: Any = {"seed": self.random_state, "train": self._trained, "tell": self.progress}
-        judged = np.empty(0, str) if y is None else y[choice.judged_rows(y, self.random_state)]
         if self.learner is not None:
-            name = learning.learner_name(self.learner)
-            if (sentence := too_long(name, X, chosen)) is not None:
-                self.note(sentence)
-            chosen = Choice(name, settings, "it was named")
+            chosen = Choice(learning.learner_name(self.learner), settings, "it was named")
         elif y is not None and can_hold_out(judged):
             best, listing = choice.choose_for_seen(choice.candidates_for_seen(chosen, X, y), X, y, **how)
             if asked == SEEN:
                 chosen = best
             elif best.name != BASELINE:
                 classes = "held-out rows of the classes learned from"
-                notes.append(f"--for seen would take {best.name}: mAP of {classes}: {listing}")
-        enough = len(choice.usable_classes(judged)) >= choice.FEWEST_CLASSES
+                self._say(f"--for seen would take {best.name}: mAP of {classes}: {listing}")
+        enough = len(learning.usable_classes(judged)) >= learning.FEWEST_CLASSES
         if asked == NEW and y is not None and enough and learner_class(chosen.name).can_blend:
             blend = choice.blend_for_new_classes(chosen.name, chosen.parameters, X, y, **how)
-        notes.append(str(chosen) if blend is None else blend.sentence_on(chosen.name))
-        for line in notes:
-            self.note(line)
-        return chosen, blend
+        self._say(str(chosen) if blend is None else blend.sentence_on(chosen.name))
+        return chosen, blend, asked
 
     def _trained(self, name: str, settings: Mapping[str, object], X: Matrix, *, y: Array) -> SimilarityLearner:
         """Train a learner to choose by."""
@@ -394,13 +356,15 @@ class Similarity:
     def _compare_held_out(self, found: Rows, roles: Texts) -> None:
         """Say where some of the held-out rows are ranked worse after learning than before."""
         held_out = np.flatnonzero(roles == HELD_OUT)
-        if found.triplets is not None or found.labels is None or not len(held_out):
+        if found.triplets is not None or not len(held_out):
             return
-        chosen = np.sort(generator(self.random_state, "own images", "compared").permutation(held_out)[:MOST_COMPARED])
+        chosen = np.sort(
+            generator(self.random_state, "own images", "compared").permutation(held_out)[: choice.MOST_JUDGED]
+        )
         with suppress(LookalikeError):  # any order of these rows is right
             compared = self._compared(self._described(found.take(chosen))[0], found)
             table = evaluation.compare_on_labels(compared, found.labels[chosen], seed=self.random_state)
-            if (sentence := worse_than_none(table)) is not None:
+            if (sentence := choice.worse_than_none(table)) is not None:
                 self.note(sentence)
 
     def rank(
@@ -410,19 +374,16 @@ class Similarity:
 
         Parameters
         ----------
-        queries : path-like, sequence of these, or Rows
+        queries : path-like, sequence of these, array or Rows
             Image files, in the gallery or elsewhere; one that is named twice is one query. Those that cannot be used
-            are left out with a warning, if there are others. For vectors, ids of rows of the gallery, or one file of
-            vectors.
-        gallery : path-like or Rows
-            A folder with images at any depth, or a file of vectors. Rows of the same content as a query (the same file,
-            the same numbers) are no neighbours of it.
+            are left out with a warning, if there are others. For vectors, ids of rows of the gallery, or one file.
+        gallery : path-like, array or Rows
+            A source of rows, of images at any depth. Rows of the same content as a query (the same file, the same
+            numbers) are no neighbours of it.
         k : int, default=10
             Neighbours; fewer where the gallery has fewer.
         learned : bool, default=True
             False ranks by the Euclidean distance of the same representation, as before learning.
-        id_column, label_column
-            As of `read`.
 
         Returns
         -------
@@ -448,17 +409,16 @@ class Similarity:
             names = list(dict.fromkeys(os.fspath(query) for query in listed))
         asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(names)
         # names of columns beside a gallery that is read are those of a file of queries
-        found = self.read_gallery(gallery) if isinstance(gallery, Rows) else self.read_gallery(gallery, **columns)
+        found = self.read(gallery, gallery=True, **({} if isinstance(gallery, Rows) else columns))
         if isinstance(queries, Rows):
-            wanted = self.read_gallery(queries)
+            wanted = self.read(queries, gallery=True)
         else:
             wanted = asked or self._query_vectors(names, found, columns)
         self.left_out_ = _reasons_table(wanted.left_out + found.left_out)
         asking, asked_of = self._described(wanted, found)
         results: list[dict[str, Any]] = [{"query": query} for query in wanted.ids.tolist()]
         for name, learned in which.items():
-            taken = self._learner_rows if learned else self._plain_rows
-            rows, others = taken(asking, wanted), taken(asked_of, found)
+            rows, others = (self._taken(*part, learned=learned) for part in ((asking, wanted), (asked_of, found)))
             learner = self.learner_ if learned else Euclidean().fit(rows)
             ranked = evaluation.nearest(learner, (wanted, rows), (found, others), k)
             for result, neighbours in zip(results, ranked, strict=True):
@@ -478,11 +438,12 @@ class Similarity:
         """Compare the learned similarity with Euclidean distance and cosine of the same representation.
 
         The cosine of vectors is that of the rows as they are given, not centred. Rows that were learned from, known by
-        their content, are passed over as long as others can be evaluated.
+        their content, are passed over as long as others can be evaluated. For classes that nothing is learned from, see
+        `evaluate_new_classes`.
 
         Parameters
         ----------
-        source, labels, triplets, id_column, label_column
+        source, labels, triplets
             As of `read`.
         ks : sequence of int, default=(1, 5, 10)
             Where precision is measured.
@@ -498,19 +459,10 @@ class Similarity:
             better of Euclidean and cosine. They say how many ``images`` (or ``vectors``, and ``triplets``) were
             evaluated, how many of them the model has ``learned_from``, how many were ``passed_over`` because it has,
             and how many triplets were left out.
-
-        See Also
-        --------
-        evaluate_new_classes : What learning does for classes that nothing is learned from.
         """
         self._check_fitted()
         found = self.read(source, labels, triplets, **columns).related()
         seen = self.learned_from(found)
-        if found.root is None and not found.numbered:
-            train = self.rows_.loc[self.rows_["role"] == TRAIN, "id"].to_numpy(str)
-            if n_known := int((np.isin(found.ids, train) & ~seen).sum()):
-                others = f"the model has learned from {n_known:,} ids of {found.source} with other numbers"
-                warnings.warn(f"{others}: if rounding changed them, they are no new vectors", stacklevel=2)
         answers = np.zeros(0 if found.triplets is None else len(found.triplets), bool)
         if found.triplets is not None and self._of_fit["n_answers_held_out"]:
             about_seen = seen[found.triplets].all(axis=1)
@@ -518,7 +470,6 @@ class Similarity:
         rows, judged, counts = choose_evaluated(found, seen, answers, everything=everything)
         compared = self._compared(self._described(found.take(rows))[0], found)
         if judged is None:
-            assert found.labels is not None
             own = found.labels[rows]
             table = evaluation.compare_on_labels(compared, own, ks, self.random_state, noun=found.noun)
         else:
@@ -549,11 +500,11 @@ class Similarity:
         """
         name = type(self.learner_).__name__
         found = self.read(source, labels, **columns).related()
-        if self.n_triplets_ or found.triplets is not None or found.labels is None:
+        if self.n_triplets_ or found.triplets is not None:
             raise LookalikeError("the classes of triplets are not known")
         is_new = self._new_classes(found.labels)
         y, own, (raw,) = found.labels[~is_new], found.labels[is_new], self._described(found)
-        rows = self._learner_rows(raw, found)[~is_new]
+        rows = self._taken(raw, found)[~is_new]
         with self._telling(f"learning ({name}) without a quarter of the classes"):
             learner = self._trained_again(rows, y)
         compared = self._compared(raw[is_new], found, learner)
@@ -582,11 +533,11 @@ class Similarity:
         """
         found = self.read(source, labels, **columns).related()
         seen = self.learned_from(found)
-        if found.labels is None or not seen.any() or seen.all():
+        if found.triplets is not None or not seen.any() or seen.all():
             lacks = f"{found.source} lacks labelled rows that the model has learned from, or others to ask with"
             raise LookalikeError(f"{lacks}: fit with --hold-out 0.25, and name the same source")
         y, (raw,) = found.labels, self._described(found)
-        X, parts = self._learner_rows(raw, found), {"seen": (seen, ~seen)}
+        X, parts = self._taken(raw, found), {"seen": (seen, ~seen)}
         with suppress(LookalikeError):  # there are too few classes
             is_new = self._new_classes(y)
             parts["new"] = (~is_new, is_new)
@@ -612,15 +563,12 @@ class Similarity:
 
         Parameters
         ----------
-        source : path-like or Rows
-            A folder with images at any depth, or a file of vectors.
+        source : path-like, array or Rows
+            A source of rows, of images at any depth.
         learned : {None, "queries", "gallery"}, default=None
             Return rows of an index, or what it is asked with, such that its inner products or distances
-            (``learner_.metric_``) have the order of the learned similarity. Without, return them as they are before
-            learning. Where `keeps_gallery`, the index holds a user's own vectors as they are. A
-            distance whose matrix is not positive semidefinite is a `LookalikeError`.
-        id_column, label_column : str, optional
-            As of `read`.
+            (``learner_.metric_``) have the order of the learned similarity. Where `keeps_gallery`, the index holds a
+            user's own vectors as they are. A distance whose matrix is not positive semidefinite is a `LookalikeError`.
 
         Returns
         -------
@@ -633,13 +581,13 @@ class Similarity:
             opened = self._open_model()
             self.representation_, self.pipeline_ = opened.representation_, opened.pipeline_
             self.columns_ = opened.columns_
-        found = self.read_gallery(source, **columns)
+        found = self.read(source, gallery=True, **columns)
         if not hasattr(self, "pipeline_"):
             self._learn_representation(found)
         (raw,) = self._described(found)
         if learned is None:
-            return self._taken(raw, found, self._steps if self._of_vectors else None), found.table()
-        learner, rows = self.learner_, self._learner_rows(raw, found)
+            return self._taken(raw, found, learned=self._of_vectors), found.table()
+        learner, rows = self.learner_, self._taken(raw, found)
         has_own_gallery = found.root is None and self.keeps_gallery
         if has_own_gallery and learned == "gallery":
             return raw, found.table()
@@ -661,10 +609,12 @@ class Similarity:
 
     def learner_rows(self, rows: Rows) -> Matrix:
         """Return rows that were read before as the learner takes them: (n, d)."""
-        return self._learner_rows(self._described(rows)[0], rows)
+        self._check_fitted()
+        return self._taken(self._described(rows)[0], rows)
 
     def learned_from(self, rows: Rows) -> Truths:
         """Tell of each row whether one of its content was learned from."""
+        self._check_fitted()
         return np.isin(rows.contents, self.rows_.loc[self.rows_["role"] == TRAIN, "content"].to_numpy(str))
 
     def counts(self, folder: PathLike, pool: float = 0.25) -> tuple[sp.csr_array, pd.DataFrame]:
@@ -679,7 +629,7 @@ class Similarity:
             raise LookalikeError(f"{self.representation} has no visterms: use visterms, or a model of them")
         self.representation_ = described
         refuse_parts(Path(folder))  # the labels are those of classes
-        found = self.read_gallery(folder)
+        found = self.read(folder, gallery=True)
         images = found.table()
         if opened is not None:
             in_pool = opened.learned_from(found)
@@ -877,24 +827,17 @@ class Similarity:
     def _work(self) -> Workers:
         return Workers(self.jobs, self._cache, self.progress)
 
-    def _steps(self, rows: Matrix) -> Matrix:
-        """Return rows as a learner takes them: vectors scaled, images of long descriptions reduced."""
-        return self.pipeline_[:-1].transform(rows)
+    def _taken(self, raw: Matrix, source: Rows, *, learned: bool = True) -> Matrix:
+        """Return descriptions as the learner takes them, or as they are compared without it: vectors as they are given.
 
-    def _learner_rows(self, raw: Matrix, source: Rows) -> Matrix:
-        """Return descriptions as the learner takes them."""
-        self._check_fitted()
-        return self._taken(raw, source, self._steps)
-
-    def _plain_rows(self, raw: Matrix, source: Rows) -> Matrix:
-        """Return descriptions as they are compared without learning: vectors as they are given."""
-        return self._taken(raw, source, self.scaling.as_given if self._of_vectors else None)
-
-    def _taken(self, raw: Matrix, source: Rows, step: Callable[[Matrix], Matrix] | None) -> Matrix:
-        """Return descriptions, those of images weighed, after a step; refuse those whose products cannot be held."""
+        Those of images are weighed. Those whose products cannot be held are refused.
+        """
         with np.errstate(over="ignore"):  # infinity is refused below
             rows = raw if self.representation_ is None else self.representation_.describer.weigh(raw)
-            rows = rows if step is None else step(rows)
+            if learned:
+                rows = self.pipeline_[:-1].transform(rows)
+            elif self._of_vectors:
+                rows = self.scaling.as_given(rows)
         if source.root is not None and not np.isfinite(rows.data if is_sparse(rows) else rows).all():
             raise LookalikeError("the model describes images by NaN or infinity: fit it again")
         if (largest := largest_value(rows)) and not IN_FLOAT32[0] <= largest <= IN_FLOAT32[1]:
@@ -904,7 +847,11 @@ class Similarity:
 
     def _compared(self, raw: Matrix, source: Rows, learner: SimilarityLearner | None = None) -> dict[str, Compared]:
         """Return what is compared on descriptions: what was learned, Euclidean distance, and cosine."""
-        name, rows, plain = type(self.learner_).__name__, self._learner_rows(raw, source), self._plain_rows(raw, source)
+        name, rows, plain = (
+            type(self.learner_).__name__,
+            self._taken(raw, source),
+            self._taken(raw, source, learned=False),
+        )
         # vectors as they are given, before they are centred
         unit = normalize(raw.astype(np.float64) if self._of_vectors else plain)
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"

@@ -39,11 +39,11 @@ def read_images(
     root = Path(folder)
     if labels is None and triplets is None:
         found = scan_folder(root, clutter_labels=(), n_threads=n_threads, progress=progress)
-        return distinct(rows_of_images(root, *_usable(root, found)))
+        return distinct(_usable(root, found))
     check_folder(root, _START)
     if triplets is not None:
-        table, named = read_triplets(triplets)
-        located, lost = locate(root, sorted(set(table.to_numpy().ravel()) - {""}))
+        table, named, asked = read_triplets(triplets)
+        located, lost = locate(root, asked)
         facts, left_out = _look_at_files(root, sorted(set(located.values())), n_threads, progress)
         left_out = lost + left_out
         images = facts.drop_duplicates("sha256", ignore_index=True).assign(label="")
@@ -71,7 +71,7 @@ def read_gallery(folder: PathLike, *, n_threads: int = 1, progress: Progress | N
 def gallery_of(root: Path, manifest: pd.DataFrame) -> Rows:
     """Return the usable images of a manifest; the topmost folder is the label of one."""
     labels = [path.split("/")[0] if "/" in path else "" for path in manifest["path"]]
-    return rows_of_images(root, *_usable(root, manifest.assign(label=labels)))
+    return _usable(root, manifest.assign(label=labels))
 
 
 def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> Rows:
@@ -86,8 +86,7 @@ def rows_of_images(root: Path, images: pd.DataFrame, left_out: Reasons, **triple
     """Make rows of a table of images, with their labels."""
     ids, labels, sha256 = (images[name].to_numpy(str) for name in ("path", "label", "sha256"))
     sizes = images[["width", "height"]].to_numpy(np.int32)
-    parts: Any = {"labels": labels, "left_out": left_out, "root": root, "sha256": sha256, "sizes": sizes}
-    return Rows(str(root), ids, **parts, **triplets)
+    return Rows(str(root), ids, labels, left_out=left_out, root=root, sha256=sha256, sizes=sizes, **triplets)
 
 
 def distinct(rows: Rows) -> Rows:
@@ -117,11 +116,11 @@ def _look_at_files(
     return pd.DataFrame([vars(file) for file in found if not file.reason], columns=FACTS), left_out
 
 
-def _usable(root: Path, manifest: pd.DataFrame) -> tuple[pd.DataFrame, Reasons]:
-    """Return the usable rows of a manifest (`BagOfVisterms` enlarges small images), and why others are not."""
+def _usable(root: Path, manifest: pd.DataFrame) -> Rows:
+    """Return the usable images of a manifest (`BagOfVisterms` enlarges small ones), and why others are not."""
     sides = manifest[["width", "height"]].min(axis=1)
     usable = (manifest["status"] == "ok") | ((manifest["status"] == "too_small") & (sides >= MIN_SIDE))
     if not usable.any():
         raise LookalikeError(f"{root} holds no image of {MIN_SIDE} x {MIN_SIDE} pixels or more: name another folder")
     others = manifest[~usable & (manifest["reason"] != "hidden")]
-    return manifest[usable], list(others[["path", "reason"]].itertuples(index=False, name=None))
+    return rows_of_images(root, manifest[usable], list(others[["path", "reason"]].itertuples(index=False, name=None)))

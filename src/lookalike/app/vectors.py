@@ -38,25 +38,12 @@ def is_vectors(source: object) -> bool:
     if not isinstance(source, str | os.PathLike):
         kind = type(source).__name__
         raise LookalikeError(f"rows cannot be read from a {kind}: give the path of images or vectors, or use make_rows")
-    if kind := _kind_of_parts(Path(source)):
-        raise LookalikeError(f"{source} is a folder of {kind} files: write their rows into one {kind} file, name that")
     if (suffix := Path(source).suffix.lower()) in VECTORS:
         return True
     if Path(source).is_file():
         ends = f"ends in {suffix}" if suffix else "has no ending"
         raise LookalikeError(f"{source} is a file that {ends}: name a folder of images, or save vectors as {FORMATS}")
     return False
-
-
-def _kind_of_parts(folder: Path) -> str:
-    """Return how names of files end where a folder has only files of vectors, or partitions of a table, else ""."""
-    if not folder.is_dir() or not os.access(folder, os.R_OK | os.X_OK):
-        return ""
-    names = [name for name in os.listdir(folder) if not name.startswith((".", "_"))]
-    if any("=" in name for name in names) and next(folder.glob("*=*/**/*.parquet"), None):
-        return ".parquet"
-    kinds = {"" if (folder / name).is_dir() else Path(name).suffix.lower() for name in names}
-    return min(kinds) if kinds and kinds <= set(VECTORS) else ""
 
 
 def read_vectors(

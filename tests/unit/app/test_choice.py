@@ -16,7 +16,6 @@ from lookalike.app.choice import (
     choose_scaling,
     helped,
     judged_rows,
-    too_long,
     weight_of,
     worse_than_none,
 )
@@ -69,14 +68,6 @@ def test_what_is_chosen_suits_the_rows_and_says_why(X, by_triplets, name, reason
 def test_steps_grow_with_rows_as_long_as_they_take_half_a_minute(X, n_steps):
     found = choose_learner(X, np.arange(X.shape[0]) % 10).parameters.get("n_steps")
     assert found is n_steps is None or found == pytest.approx(n_steps, rel=0.01)
-
-
-def test_what_takes_long_is_said_before_it_starts_with_what_to_do():
-    X = dense(10_000, 768)
-    choice = choose_learner(X, np.arange(10_000) % 100)
-    sentence = "LMNN compares all pairs of 10,000 rows of 768 dimensions, which takes minutes or more: "
-    assert too_long("LMNN", X, choice) == sentence + "leave --learner out to take OASIS"
-    assert too_long("RCA", X, choice) is too_long("LMNN", X[:2_000], choice) is None
 
 
 @pytest.mark.parametrize("name", LEARNERS)
