@@ -133,9 +133,7 @@ def together() -> Iterator[None]:
 
 
 @contextmanager
-def replacing(
-    path: PathLike, scratch: PathLike | None = None, *, stamp: tuple[int, ...] | None = None
-) -> Iterator[Path]:
+def replacing(path: PathLike, *, stamp: tuple[int, ...] | None = None) -> Iterator[Path]:
     """Yield a temporary path, which replaces `path` once the block ends without an error: whole or not at all.
 
     A link is followed, an existing file keeps its mode, and what is no regular file is refused. Where the `stamp_of`
@@ -146,13 +144,10 @@ def replacing(
         with suppress(FileNotFoundError):  # there is nothing yet
             check_regular(path)
             mode = stat.S_IMODE(os.stat(path).st_mode)
-        # a folder that is listed needs another one for scratch: what a killed process left would be taken for a file
-        folder = target.parent if scratch is None else Path(scratch)
         # many writers choose their format by the suffix
-        temporary = folder / f".{_short(target.stem)}.{_HOST}_{os.getpid()}.part{target.suffix}"
+        temporary = target.parent / f".{_short(target.stem)}.{_HOST}_{os.getpid()}.part{target.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        _remove_unfinished(folder)
+        _remove_unfinished(target.parent)
         temporary.touch(0o666 if mode is None else 0o600)  # what is private stays so while it is written
     try:
         with _telling_of(path, disk_alone=True):

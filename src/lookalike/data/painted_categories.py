@@ -14,8 +14,7 @@ from lookalike.core.arrays import Bytes
 from lookalike.core.files import write_text
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticClasses
-from lookalike.data.scene import NONE, OBJECTS, SCRAPS, SKIES, WALL, Cloth, Pose, Recipe, Scene
-from lookalike.data.textures import FAMILIES, RAMPS, Random
+from lookalike.data.scene import FAMILIES, NONE, OBJECTS, RAMPS, SCRAPS, SKIES, WALL, Cloth, Pose, Random, Recipe, Scene
 
 CLUTTER_LABEL = "257.clutter"
 _N_SHARED = 20  # materials that classes own together

@@ -14,8 +14,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticLandmarks
 from lookalike.data.ground_truth import GroundTruth, Query, painted_truth, write_ground_truth
-from lookalike.data.scene import NONE, OBJECTS, Cloth, Pose, Recipe, Scene, ellipse, outlines
-from lookalike.data.textures import Random, look
+from lookalike.data.scene import NONE, OBJECTS, Cloth, Pose, Random, Recipe, Scene, ellipse, look, outlines
 
 N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
 _N_OTHERS = 28  # buildings that no query asks for

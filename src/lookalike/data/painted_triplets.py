@@ -13,8 +13,7 @@ from lookalike.core.arrays import Bytes, Doubles
 from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticTriplets
-from lookalike.data.scene import CIRCLE, OBJECTS, Material, Pose, Recipe, Scene
-from lookalike.data.textures import Random, hued, look, tile, turned
+from lookalike.data.scene import CIRCLE, OBJECTS, Material, Pose, Random, Recipe, Scene, hued, look, tile, turned
 
 Image = tuple[int, int]  # category and number of an evaluation image
 FACTORS = {

@@ -157,16 +157,6 @@ def test_a_full_disk_is_told_where_closing_the_file_fails_with_another_error_and
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unfinished_file_lies_in_the_scratch_folder(tmp_path):
-    target, scratch = tmp_path / "listed" / "image.jpg", tmp_path / "scratch"
-    with files.replacing(target, scratch) as part:
-        part.write_text("new")
-        assert (part.parent, part.suffix) == (scratch, ".jpg")
-        assert list(target.parent.iterdir()) == []
-    assert target.read_text() == "new"
-    assert list(scratch.iterdir()) == []
-
-
 def test_what_killed_processes_of_this_machine_left_is_removed_by_the_next_that_writes_there(tmp_path):
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         dead.wait()
