@@ -60,8 +60,7 @@ from lookalike.core.settings.data_sets import (
     VISTERM_KINDS,
 )
 from lookalike.core.settings.model import plain
-from lookalike.data.archives import load_archives
-from lookalike.data.locate import absent_archives, listing_fingerprint, why_not_obtainable
+from lookalike.data.archives import absent_archives, listing_fingerprint, load_archives, why_not_obtainable
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS

@@ -9,8 +9,8 @@ with logged(snakemake):
 
     from lookalike.core.files import write_table, write_text
     from lookalike.core.settings.data_sets import ClassTriplets
+    from lookalike.data.archives import remove_other_paintings
     from lookalike.data.class_triplets import make_class_triplets
-    from lookalike.data.locate import remove_other_paintings
     from lookalike.data.rated_triplets import read_release, split_ratings
     from lookalike.ranking.triplet_metrics import candidate_pairs
 

@@ -10,7 +10,7 @@ with logged(snakemake):
 
     from lookalike.core.files import write_array, write_json, write_table, write_text
     from lookalike.core.seeds import integer_seed
-    from lookalike.data.locate import locate
+    from lookalike.data.archives import locate
     from lookalike.data.scan import scan_folder
     from lookalike.data.splits import sample_codebook_pool
     from lookalike.features.palette import learn_palette, pool_pixels

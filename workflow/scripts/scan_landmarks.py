@@ -5,7 +5,7 @@ from lookalike.core.progress import progress_lines
 
 with logged(snakemake):
     from lookalike.core.files import write_json, write_table, write_text
-    from lookalike.data.locate import locate
+    from lookalike.data.archives import locate
     from lookalike.data.scan import scan_photographs
 
     located = locate(**snakemake.params.settings, archives=snakemake.input.archives)

@@ -31,8 +31,8 @@ from lookalike.core.settings.model import (
     refer_once,
 )
 from lookalike.core.settings.schema import CodebookTraining, SiftSettings
+from lookalike.data.archives import listing_fingerprint
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks
-from lookalike.data.locate import listing_fingerprint
 from lookalike.data.visterm_folder import labels_in
 from lookalike.exhibits.contrasts import Limits
 from lookalike.exhibits.model import Drawn, Gallery, Table
