@@ -10,13 +10,12 @@ descriptors of the same images, 65,536 at a time as in a run; exact, ivf and hns
 batch, get fewer. Recall is the share of queries whose word is the nearest. Without images, descriptors are random
 bytes: the times then mean something, the recall does not.
 
-    python benchmarks/approximate_words.py [--images FOLDER] [--words N ...] [--million] [--cache FILE.npy] [--output J]
+    python benchmarks/approximate_words.py [--images FOLDER] [--words N ...] [--cache FILE.npy] [--output J]
 """
 
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -49,10 +48,8 @@ def read_descriptors(folder: Path | None, cache: Path | None, n_needed: int) -> 
     if not files:
         print("no images: random bytes instead, whose recall means nothing")
         return rng.integers(0, 256, (n_needed, 128), dtype=np.uint8)
-    start = time.process_time()
-    parts = [extract_keypoints(load_rgb(path), SETTINGS).descriptors for path in files]
+    spent, parts = limits.timed(lambda: [extract_keypoints(load_rgb(path), SETTINGS).descriptors for path in files])
     descriptors = np.concatenate(parts)[rng.permutation(sum(map(len, parts)))]
-    spent = time.process_time() - start
     print(f"{len(files)} images, {len(descriptors)} descriptors, {1e3 * spent / len(files):.0f} ms an image")
     if cache is not None:
         np.save(cache, descriptors)
@@ -71,54 +68,44 @@ def make_words(descriptors: np.ndarray, n_words: int) -> np.ndarray:
         return train_words([path], n_words, seed=0, iterations=1, checkpoint=Path(folder) / "state")
 
 
-def timed(function: Callable[[], object]) -> tuple[float, object]:
-    start = time.process_time()
-    result = function()
-    return time.process_time() - start, result
-
-
 def measure(words: np.ndarray, queries: np.ndarray) -> Iterator[dict[str, object]]:
     """Yield a row for each way and setting."""
     assign(queries[:10], words[:10])  # compile
     few = queries[:N_CHECKED]
-    spent, truth = timed(lambda: assign(few, words))
+    truth = assign(few, words)
 
-    def row(way: str, setting: int, build: float, spent: float, found: np.ndarray) -> dict[str, object]:
+    def row(way: str, setting: int, build: float, search: Callable[[], np.ndarray]) -> dict[str, object]:
+        spent, found = limits.timed(search)
         recall = float((found[:N_CHECKED].ravel() == truth).mean())
-        microseconds = 1e6 * spent / len(found)
-        return {"way": way, "setting": setting, "build_s": build, "us": microseconds, "recall": recall}
+        return {"way": way, "setting": setting, "build_s": build, "us": 1e6 * spent / len(found), "recall": recall}
 
-    yield row("exact", 0, 0.0, spent, truth)
-    n_lists = round(len(words) ** 0.5)
+    yield row("exact", 0, 0.0, lambda: assign(few, words))
     for n_probes in PROBES:
-        build, ours = timed(lambda n_probes=n_probes: WordIndex(words, n_probes))
-        spent, found = timed(lambda ours=ours: ours.nearest(queries))
-        yield row("ours", n_probes, build, spent, found)
+        build, ours = limits.timed(lambda n_probes=n_probes: WordIndex(words, n_probes))
+        yield row("ours", n_probes, build, lambda ours=ours: ours.nearest(queries))
     centres = faiss.IndexFlatL2(words.shape[1])
-    ivf = faiss.IndexIVFFlat(centres, words.shape[1], n_lists)
+    ivf = faiss.IndexIVFFlat(centres, words.shape[1], round(len(words) ** 0.5))
     ivf.cp.min_points_per_centroid = 1
-    build, _ = timed(lambda: (ivf.train(words), ivf.add(words)))
+    build, _ = limits.timed(lambda: (ivf.train(words), ivf.add(words)))
     for n_probes in PROBES:
         ivf.nprobe = n_probes
-        spent, found = timed(lambda: ivf.search(few, 1)[1])
-        yield row("ivf", n_probes, build, spent, found)
+        yield row("ivf", n_probes, build, lambda: ivf.search(few, 1)[1])
     graph = faiss.IndexHNSWFlat(words.shape[1], 16)
-    build, _ = timed(lambda: graph.add(words))
+    build, _ = limits.timed(lambda: graph.add(words))
     for beam in BEAMS:
         graph.hnsw.efSearch = beam
-        spent, found = timed(lambda: graph.search(few, 1)[1])
-        yield row("hnsw", beam, build, spent, found)
+        yield row("hnsw", beam, build, lambda: graph.search(few, 1)[1])
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--images", type=Path, help="folder of photographs; random bytes without")
-    parser.add_argument("--words", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    parser.add_argument("--million", action="store_true", help="a million words too")
-    parser.add_argument("--cache", type=Path, help="file to keep the descriptors in for the next run")
-    arguments = parser.parse_args()
+    arguments = limits.options(
+        __doc__,
+        images=(None, "folder of photographs; random bytes without"),
+        words=([1_000, 10_000, 100_000], "sizes of codebooks"),
+        cache=(None, "file to keep the descriptors in for the next run"),
+    )
     faiss.omp_set_num_threads(1)
-    sizes = arguments.words + [1_000_000] * arguments.million
+    sizes = arguments.words
     descriptors = read_descriptors(arguments.images, arguments.cache, 2 * max(sizes) + BATCH)
     queries = descriptors[-BATCH:].astype(np.float32)
     rows = []
@@ -130,7 +117,7 @@ def main() -> None:
         found = [{"words": n_words} | row for row in measure(make_words(descriptors, n_words), queries)]
         limits.print_table(found)
         rows += found
-    limits.write(arguments.output, rows=rows)
+    limits.keep(arguments.output, rows=rows)
 
 
 if __name__ == "__main__":

@@ -19,11 +19,11 @@ in the same precision in the same run.
 
 from __future__ import annotations
 
-import argparse
 import resource
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -45,6 +45,7 @@ from lookalike.deep.network import DeepRankingNetwork
 GAP = 0.5
 Embed = Callable[[Tensor], Tensor]
 CONFIGURATIONS = {"paper": PAPER, "small": SMALL}
+MEMORY_OF = "--memory-of"
 
 
 class PlainAlexNet(nn.Module):
@@ -157,10 +158,10 @@ def operations(way: Way, images: Tensor) -> int:
     return int(counter.get_total_flops())
 
 
-def peak(device: torch.device, mixed: bool, size: int) -> float:
-    """Operations per second of a product of two matrices of this size, the best of five."""
+def peak(device: torch.device, mixed: bool) -> float:
+    """Operations per second of a large product of two matrices, the best of five."""
+    size, repeats = (2048, 1) if device.type == "cpu" else (8192, 20)
     a, b = (torch.rand(size, size, device=device, dtype=torch.bfloat16 if mixed else torch.float32) for _ in range(2))
-    repeats = 1 if device.type == "cpu" else 20
     seconds = []
     for _ in range(6):
         start = clock()
@@ -171,7 +172,7 @@ def peak(device: torch.device, mixed: bool, size: int) -> float:
     return 2 * size**3 / min(seconds[1:])
 
 
-def measure(arguments: argparse.Namespace, device: torch.device, mixed: bool) -> list[dict[str, Any]]:
+def measure(arguments: Namespace, device: torch.device, mixed: bool) -> list[dict[str, Any]]:
     """Measure all ways in turns, `repeat` steps each after one that does not count."""
     configuration = CONFIGURATIONS[arguments.network]
     # first, because Linux counts what the parent held among the most that a process ever held
@@ -187,35 +188,24 @@ def measure(arguments: argparse.Namespace, device: torch.device, mixed: bool) ->
             if turn:
                 passes[name].append(seconds)
                 steps[name].append(clock() - start)
-    machine_peak = peak(device, mixed, 2048 if device.type == "cpu" else 8192)
-    ours = median(steps["lookalike"])
+    machine_peak = peak(device, mixed)
     results = []
     for name, way in ways.items():
-        n_operations = operations(way, images)
-        results.append(
-            {
-                "way": name,
-                "precision": "bfloat16, mixed" if mixed else "float32",
-                "n_parameters": way.n_parameters,
-                "seconds_per_step": median(steps[name]),
-                "seconds_per_step_best": min(steps[name]),
-                "seconds_forward_and_backward": median(passes[name]),
-                "images_per_second": len(images) / median(steps[name]),
-                "operations_per_step": n_operations,
-                "operations_per_second": n_operations / median(passes[name]),
-                "share_of_peak": n_operations / median(passes[name]) / machine_peak,
-                "peak_operations_per_second": machine_peak,
-                "lookalike_is_times_as_fast": median(steps[name]) / ours,
-                "peak_bytes": memory[name] if name in memory else device_bytes(way, images, mixed),
-            }
-        )
+        n_operations, step, forth_and_back = operations(way, images), median(steps[name]), median(passes[name])
+        row = {"way": name, "precision": "bfloat16, mixed" if mixed else "float32", "n_parameters": way.n_parameters}
+        row |= {"seconds_per_step": step, "seconds_forward_and_backward": forth_and_back}
+        row |= {"images_per_second": len(images) / step, "operations_per_step": n_operations}
+        row |= {"share_of_peak": n_operations / forth_and_back / machine_peak}
+        row |= {"peak_operations_per_second": machine_peak}
+        row |= {"lookalike_is_times_as_fast": step / median(steps["lookalike"])}
+        results.append(row | {"peak_bytes": memory.get(name) or device_bytes(way, images, mixed)})
     return results
 
 
-def peak_bytes(name: str, arguments: argparse.Namespace) -> int:
+def peak_bytes(name: str, arguments: Namespace) -> int:
     """Peak memory of a fresh process that does two steps."""
-    command = [sys.executable, __file__, "--memory-of", name, "--network", arguments.network]
-    command += ["--triplets", str(arguments.triplets), "--threads", str(arguments.threads)]
+    numbers = [str(arguments.triplets), str(arguments.threads)]
+    command = [sys.executable, __file__, MEMORY_OF, name, arguments.network, *numbers]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
@@ -228,44 +218,38 @@ def device_bytes(way: Way, images: Tensor, mixed: bool) -> int:
     return torch.cuda.max_memory_allocated(images.device)
 
 
-def print_memory(name: str, arguments: argparse.Namespace) -> None:
-    configuration = CONFIGURATIONS[arguments.network]
-    way = Way(name, configuration, torch.device("cpu"))
+def print_memory(name: str, network: str, triplets: str, threads: str) -> None:
+    torch.set_num_threads(int(threads))
+    way = Way(name, CONFIGURATIONS[network], torch.device("cpu"))
     for _ in range(2):
-        way.step(random_images(configuration, arguments.triplets, torch.device("cpu")))
+        way.step(random_images(CONFIGURATIONS[network], int(triplets), torch.device("cpu")))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(most if sys.platform == "darwin" else most * 1024)
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--network", choices=sorted(CONFIGURATIONS), default="paper", help="which one (paper)")
-    parser.add_argument("--triplets", type=int, default=2, help="triplets of a step (2)")
-    parser.add_argument("--repeat", type=int, default=3, help="steps of each way (3)")
-    parser.add_argument("--threads", type=int, default=1, help="threads on the processor (1)")
-    parser.add_argument("--device", default="cpu", help="cpu, or a device of torch such as cuda (cpu)")
-    parser.add_argument("--memory-of", choices=WAYS, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if min(arguments.triplets, arguments.repeat, arguments.threads) < 1:
-        parser.error("--triplets, --repeat and --threads must be at least 1")
-    torch.set_num_threads(arguments.threads)
-    if arguments.memory_of:
-        print_memory(arguments.memory_of, arguments)
+    if sys.argv[1:2] == [MEMORY_OF]:
+        print_memory(*sys.argv[2:])
         return
+    arguments = limits.options(
+        __doc__,
+        network=("paper", "paper or small"),
+        triplets=(2, "triplets of a step"),
+        repeat=(3, "steps of each way"),
+        threads=(1, "threads on the processor"),
+        device=("cpu", "cpu, or a device of torch such as cuda"),
+    )
+    torch.set_num_threads(arguments.threads)
     check_agreement()
     device = torch.device(arguments.device)
     results = [
-        row
-        for mixed in ([False] if device.type == "cpu" else [False, True])
-        for row in measure(arguments, device, mixed)
+        row for mixed in (False, True)[: 1 + (device.type != "cpu")] for row in measure(arguments, device, mixed)
     ]
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else limits.processor()
     print(f"{arguments.network} network, {arguments.triplets} triplets a step, random pixels, {device.type}: {name}")
-    columns = ["way", "precision", "seconds_per_step", "images_per_second", "share_of_peak", "peak_bytes"]
-    columns.append("lookalike_is_times_as_fast")
-    limits.print_table([{name: row[name] for name in columns} for row in results])
+    limits.print_table(results, ["n_parameters", "operations_per_step", "peak_operations_per_second"])
     settings = {key: getattr(arguments, key) for key in ("network", "triplets", "repeat", "threads")}
-    limits.write(arguments.output, device=name, settings=settings, data="random pixels", results=results)
+    limits.keep(arguments.output, device=name, settings=settings, data="random pixels", results=results)
 
 
 if __name__ == "__main__":

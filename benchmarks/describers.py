@@ -19,19 +19,17 @@ They take turns, so that a busy machine slows all alike; times are processor tim
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import cv2
 import limits
 import numpy as np
 import pywt
-from pictures import image_files, textured_image
+from pictures import images_of
 from skimage.color import rgb2lab
 from skimage.feature import hog
 
-from lookalike.core.images import load_rgb
 from lookalike.core.resizing import fit_within, resize
 from lookalike.features import describers
 from lookalike.features.color_histogram import A_RANGE, B_RANGE
@@ -42,46 +40,41 @@ Pixels = list[np.ndarray]
 Way = Callable[[np.ndarray], np.ndarray]
 
 
+def describe_all(way: Way, images: Pixels) -> Pixels:
+    return [way(image) for image in images]
+
+
 def median_ms(ways: dict[str, Way], images: Pixels, repeat: int) -> dict[str, float]:
-    """Milliseconds an image of each way: the median of passes, in which the ways take turns image by image."""
-    totals: dict[str, list[float]] = {name: [0.0] * repeat for name in ways}
-    for way in ways.values():
-        way(images[0])  # compiles, fills caches
-    for turn in range(repeat):
-        for image in images:
-            for name, way in ways.items():
-                start = time.process_time()
-                way(image)
-                totals[name][turn] += 1e3 * (time.process_time() - start)
-    return {name: statistics.median(values) / len(images) for name, values in totals.items()}
+    """Milliseconds an image of each way: the median of passes, in which the ways take turns."""
+    passes = limits.take_turns({name: partial(describe_all, way, images) for name, way in ways.items()}, repeat)
+    return {name: 1e3 * statistics.median(seconds) / len(images) for name, seconds in passes.items()}
 
 
 def time_describers(images: Pixels, repeat: int) -> dict[str, dict[str, object]]:
     """Time all baselines at their defaults: learning once, then resizing and describing every image."""
-    ready, rows = {}, {}
-    for system in describers.DESCRIBERS:
-        describer = describers.make_describer(system)
-        start = time.perf_counter()
-        describer.fit(images, random_state=0)
-        learned = time.perf_counter() - start
-        ready[system] = describer
-        rows[system] = {"dimensions": describer.n_dimensions, "fit_seconds": learned if describer.needs_fit else 0.0}
-    ways = {system: describer.describe for system, describer in ready.items()}
-    for system, ms in median_ms(ways, images, repeat).items():
-        rows[system] |= {"ms_per_image": ms, "images_per_second": 1e3 / ms}
-    return rows
+    ready = {system: describers.make_describer(system) for system in describers.DESCRIBERS}
+    learned = {system: limits.timed(partial(own.fit, images, random_state=0))[0] for system, own in ready.items()}
+    return {
+        system: {
+            "dimensions": ready[system].n_dimensions,
+            "fit_seconds": learned[system] if ready[system].needs_fit else 0.0,
+            "ms_per_image": ms,
+            "images_per_second": 1e3 / ms,
+        }
+        for system, ms in median_ms({system: own.describe for system, own in ready.items()}, images, repeat).items()
+    }
+
+
+def haar_matrix(n: int) -> np.ndarray:
+    """The orthonormal Haar basis: that of half the pixels, each twice, and the differences of neighbours."""
+    if n == 1:
+        return np.ones((1, 1))
+    return np.vstack([np.kron(haar_matrix(n // 2), [1, 1]), np.kron(np.eye(n // 2), [1, -1])]) / np.sqrt(2)
 
 
 def haar_by_matrix(side: int) -> Way:
     """H A H' with the Haar matrix written out."""
-    rows, support = [np.full(side, side**-0.5)], side
-    while support > 1:
-        for start in range(0, side, support):
-            row = np.zeros(side)
-            row[start : start + support // 2], row[start + support // 2 : start + support] = 1, -1
-            rows.append(row / support**0.5)
-        support //= 2
-    h = np.array(rows)
+    h = haar_matrix(side)
     return lambda image: np.stack([h @ image[..., channel] @ h.T for channel in range(3)], axis=-1)
 
 
@@ -161,23 +154,16 @@ def compare_peers(images: Pixels, repeat: int) -> dict[str, dict[str, dict[str, 
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--images", type=Path, help="folder of images; synthetic textured images without it")
-    parser.add_argument("--n", type=int, default=200, help="images that are described (default 200)")
-    parser.add_argument("--n-peers", type=int, default=20, help="images that peers are compared on (default 20)")
-    parser.add_argument(
-        "--side", type=int, default=0, help="shrink images to so many pixels first (default: as they are)"
+    arguments = limits.options(
+        __doc__,
+        images=(None, "folder of images; synthetic textured images without it"),
+        n=(200, "images that are described"),
+        n_peers=(20, "images that peers are compared on"),
+        side=(0, "shrink images to so many pixels first; 0: as they are"),
+        repeat=(3, "passes of which the median is taken"),
     )
-    parser.add_argument("--repeat", type=int, default=3, help="passes of which the median is taken (default 3)")
-    arguments = parser.parse_args()
-
     cv2.setNumThreads(1)
-    if arguments.images is None:
-        side = arguments.side or 400
-        what, images = "synthetic textured images", [textured_image(side, side * 3 // 4, s) for s in range(arguments.n)]
-    else:
-        what = f"images of {arguments.images.name}"
-        images = [load_rgb(path) for path in image_files(arguments.images, arguments.n)]
+    what, images = images_of(arguments.images, arguments.n)
     images = [fit_within(image, arguments.side) for image in images]
     height, width = np.mean([image.shape[:2] for image in images], axis=0)
     what += f", {width:.0f} x {height:.0f} pixels on average"
@@ -189,14 +175,11 @@ def main() -> None:
     peers = compare_peers(images[:: max(1, len(images) // arguments.n_peers)][: arguments.n_peers], arguments.repeat)
     print("beside peers, on the same resized pixels")
     limits.print_table([{"group": group, "way": w} | row for group, ways in peers.items() for w, row in ways.items()])
-    beside = [
-        limits.beside(f"describer: {group}", "an image", name, (ours, row["ms_per_image"] / 1e3))
-        for group, ways in peers.items()
-        for ours in [next(iter(ways.values()))["ms_per_image"] / 1e3]
-        for name, row in list(ways.items())[1:]
-    ]
-    limits.print_table(beside)
-    limits.write(arguments.output, beside, images=what, n=len(images), describers=rows, peers=peers)
+    beside = []
+    for group, ways in peers.items():
+        ours, *others = ((name, row["ms_per_image"] / 1e3) for name, row in ways.items())
+        beside += [limits.beside(f"describer: {group}", "an image", name, (ours[1], own)) for name, own in others]
+    limits.keep(arguments.output, beside, images=what, n=len(images), describers=rows, peers=peers)
 
 
 if __name__ == "__main__":

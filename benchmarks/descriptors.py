@@ -17,7 +17,6 @@ counts differ from ours at borders (it pads with zeros) and in exact ties (it ro
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from pathlib import Path
 import cv2
 import limits
 import numpy as np
-from pictures import image_files, textured_image
+from pictures import image_files, images_of
 from PIL import Image
 from scipy.spatial import cKDTree
 from skimage.feature import local_binary_pattern
@@ -119,39 +118,17 @@ def describe_by_opencv(levels: list[np.ndarray], palette: np.ndarray) -> np.ndar
 
 
 def end_to_end(files: list[Path], palette: np.ndarray) -> dict[str, float]:
-    """Seconds that decoding, resizing and describing take over whole files, and images per second."""
-    decode = resize = describe = 0.0
-    n_blocks = 0
+    """Processor seconds that decoding, resizing and describing take over whole files, and images per second."""
+    seconds, n_blocks = np.zeros(3), 0
     for path in files:
-        start = time.perf_counter()
-        image = load_rgb(path)
-        decoded = time.perf_counter()
-        levels = list(pyramid.levels(image))
-        resized = time.perf_counter()
-        n_blocks += len(describe_levels(levels, palette))
-        described = time.perf_counter()
-        decode, resize = decode + decoded - start, resize + resized - decoded
-        describe += described - resized
-    total = decode + resize + describe
-    return {
-        "images": len(files),
-        "blocks_per_image": n_blocks / len(files),
-        "decode_ms": 1e3 * decode / len(files),
-        "resize_ms": 1e3 * resize / len(files),
-        "describe_ms": 1e3 * describe / len(files),
-        "images_per_second": len(files) / total,
-    }
-
-
-def sample_images(folder: Path | None, n: int) -> tuple[str, list[np.ndarray]]:
-    """Return what is described, real images scaled to 400x300 or synthetic ones, and which of the two."""
-    if folder is None:
-        return "synthetic textured images", [textured_image(WIDTH, HEIGHT, seed) for seed in range(n)]
-    images = [
-        np.asarray(Image.fromarray(load_rgb(path)).resize((WIDTH, HEIGHT), Image.Resampling.BOX))
-        for path in image_files(folder, n)
-    ]
-    return f"images of {folder.name}, scaled to {WIDTH}x{HEIGHT}", images
+        decode, image = limits.timed(lambda path=path: load_rgb(path))
+        resize, levels = limits.timed(lambda image=image: list(pyramid.levels(image)))
+        describe, blocks = limits.timed(lambda levels=levels: describe_levels(levels, palette))
+        seconds += decode, resize, describe
+        n_blocks += len(blocks)
+    steps = zip(("decode_ms", "resize_ms", "describe_ms"), (1e3 * seconds / len(files)).tolist(), strict=True)
+    sizes = {"images": len(files), "blocks_per_image": n_blocks / len(files)}
+    return {**sizes, **dict(steps), "images_per_second": len(files) / seconds.sum()}
 
 
 def compare(images: list[np.ndarray], palette: np.ndarray, repeat: int) -> dict[str, dict[str, float]]:
@@ -167,7 +144,8 @@ def compare(images: list[np.ndarray], palette: np.ndarray, repeat: int) -> dict[
         "OpenCV": partial(describe_by_opencv, palette=palette),
         "vectorised, cKDTree": partial(describe_vectorised, nearest_colour=lambda pixels: tree.query(pixels)[1]),
     }
-    seconds = limits.take_turns({name: partial(describe_all, way, pyramids) for name, way in ways.items()}, repeat)
+    passes = limits.take_turns({name: partial(describe_all, way, pyramids) for name, way in ways.items()}, repeat)
+    seconds = {name: min(own) for name, own in passes.items()}
     reference = describe_all(ours, pyramids).astype(np.int64)
     rows = {}
     for name, way in ways.items():
@@ -187,41 +165,30 @@ def describe_all(way: Callable[[list[np.ndarray]], np.ndarray], pyramids: list[l
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--images", type=Path, help="folder of images; synthetic textured images without it")
-    parser.add_argument("--repeat", type=int, default=5, help="passes of which the least is taken (default 5)")
-    arguments = parser.parse_args()
-
-    what, images = sample_images(arguments.images, 4)
+    arguments = limits.options(
+        __doc__,
+        images=(None, "folder of images; synthetic textured images without it"),
+        repeat=(5, "passes of which the least is taken"),
+    )
+    what, images = images_of(arguments.images, 4, (WIDTH, HEIGHT))
     rng = np.random.default_rng(0)
     palette = learn_palette(np.concatenate([sample_pixels(image, 5000, rng) for image in images]), N_COLOURS, seed=0)
     rows = compare(images, palette, arguments.repeat)
     print(f"{len(images)} {what}; one core of {limits.processor()}; least of {arguments.repeat}")
     print("every way gets the same Pillow pyramid, not timed: only descriptors are compared\n")
     limits.print_table([{"way": name} | row for name, row in rows.items()])
-    result: dict[str, object] = {"images": what, "repeat": arguments.repeat, "descriptors": rows}
+    result: dict[str, object] = {"images": what, "repeat": arguments.repeat, "descriptors": dict(rows)}
     if arguments.images is not None:
-        whole = end_to_end(image_files(arguments.images, 60), palette)
-        result["end_to_end"] = whole
+        result["end_to_end"] = whole = end_to_end(image_files(arguments.images, 60), palette)
         print("whole files")
         limits.print_table([whole])
-    ours = rows["ours"]["ms_per_image"] / 1e3
+    ours = rows.pop("ours")["ms_per_image"] / 1e3
     # at least, a pixel is compared with every colour of the palette: three products and sums for each
     pixels = np.mean([sum(level.shape[0] * level.shape[1] for level in pyramid.levels(image)) for image in images])
-    beside = [
-        limits.beside(
-            "block descriptors",
-            f"{WIDTH} x {HEIGHT} pixels, all levels",
-            name,
-            (ours, row["ms_per_image"] / 1e3),
-            operations=6 * N_COLOURS * pixels,
-            dtype="float32",
-        )
-        for name, row in rows.items()
-        if name != "ours"
-    ]
-    limits.print_table(beside)
-    limits.write(arguments.output, beside, **result)
+    size, least = f"{WIDTH} x {HEIGHT} pixels, all levels", {"operations": 6 * N_COLOURS * pixels, "dtype": "float32"}
+    seconds = {name: (ours, row["ms_per_image"] / 1e3) for name, row in rows.items()}
+    beside = [limits.beside("block descriptors", size, name, both, **least) for name, both in seconds.items()]
+    limits.keep(arguments.output, beside, **result)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ machine weighs little. The paper's seconds (Tables 7-9) are means over its 7 lan
 
 from __future__ import annotations
 
-import argparse
 import csv
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
@@ -32,7 +32,7 @@ from sklearn.linear_model import SGDClassifier
 
 from lookalike.core.settings.methods import qpao_blocks
 from lookalike.exhibits.printed import printed_numbers
-from lookalike.learners import SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
+from lookalike.learners import QPAO, SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
 from lookalike.studies.landmark.protocol import landmark_triplets
 
 REFERENCE = Path(__file__).resolve().parents[1] / "workflow" / "resources" / "reference-values.csv"
@@ -121,13 +121,15 @@ def measure_peer(name: str, X: sp.csr_array, triplets: np.ndarray, limit: float)
 
 def scikit_learn_seconds(X: sp.csr_array, triplets: np.ndarray) -> float:
     """Seconds of scikit-learn's truncated gradient over all triplets, once each."""
-    start = time.process_time()
-    query, positive, negative = (X[column] for column in triplets.T)
-    model = SGDClassifier(penalty="l1", alpha=1e-5, learning_rate="constant", eta0=1.0, fit_intercept=False)
-    rows = sp.csr_array(query.multiply(positive - negative))
-    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)  # it takes no others
-    model.partial_fit(rows, np.ones(len(triplets)), classes=[-1, 1])
-    return time.process_time() - start
+
+    def fit() -> None:
+        query, positive, negative = (X[column] for column in triplets.T)
+        rows = sp.csr_array(query.multiply(positive - negative))
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)  # it takes no others
+        model = SGDClassifier(penalty="l1", alpha=1e-5, learning_rate="constant", eta0=1.0, fit_intercept=False)
+        model.partial_fit(rows, np.ones(len(triplets)), classes=[-1, 1])
+
+    return min(limits.take_turns({"SGD": fit})["SGD"])
 
 
 # Ours ----------------------------------------------------------------------------------------------------------------
@@ -135,29 +137,21 @@ def scikit_learn_seconds(X: sp.csr_array, triplets: np.ndarray) -> float:
 
 def fit(learner: Any, X: sp.csr_array, triplets: np.ndarray) -> tuple[float, float | None]:
     """Fit as `fit_triplets` does; return the seconds, and those of them after the products of pairs are there."""
-    start = time.process_time()
     if not hasattr(learner, "fit_products"):
-        learner.fit_triplets(X, triplets)
-        return time.process_time() - start, None
-    products = TripletProducts(X, triplets)
-    ready = time.process_time()
-    learner.fit_products(products)
-    end = time.process_time()
-    return end - start, end - ready
+        return limits.timed(lambda: learner.fit_triplets(X, triplets))[0], None
+    before, products = limits.timed(lambda: TripletProducts(X, triplets))
+    after, _ = limits.timed(lambda: learner.fit_products(products))
+    return before + after, after
 
 
-def qpao_parameters(d: int) -> dict[str, Any]:
-    """Return what the landmark study sets of QPAO at d words."""
-    return {"C": QPAO_COST, "n_blocks": qpao_blocks(d)}
-
-
-def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:
+def benchmark(d: int, arguments: Namespace) -> dict[str, Any]:
     """Measure all learners at d words."""
     n_rows = POSITIVES + arguments.negatives
     X = limits.zipf_rows(n_rows, d, min(arguments.nonzeros, d // 2), 1.0, np.random.default_rng(0))
     triplets = landmark_triplets(POSITIVES, arguments.negatives, 0)
     drawn = triplets[np.random.default_rng(0).integers(len(triplets), size=OASIS_STEPS * arguments.negatives // 500)]
-    parameters: dict[str, dict[str, Any]] = {}
+    # what the landmark study sets of QPAO at d words
+    parameters = {"QPAO": {"C": QPAO_COST, "n_blocks": qpao_blocks(d)}}
     learners: dict[str, tuple[Any, np.ndarray]] = {
         "TFIDF": (TFIDF(), triplets),
         "SOMLTG": (SOMLTG(), triplets),
@@ -165,29 +159,26 @@ def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:
         "SOMLDA, average_every_step": (SOMLDA(average_every_step=True), triplets),
         "DiagonalOASIS": (DiagonalOASIS(), drawn),
     }
-    seconds: dict[str, list[tuple[float, float | None]]] = {name: [] for name in learners}
-    for _ in range(arguments.repeat):
-        for name, (learner, steps) in learners.items():
-            seconds[name].append(fit(learner, X, steps))
+    turns = [
+        {name: fit(learner, X, steps) for name, (learner, steps) in learners.items()} for _ in range(arguments.repeat)
+    ]
     if arguments.qpao:
-        from lookalike.learners import QPAO
-
-        parameters["QPAO"] = qpao_parameters(d)
         learners["QPAO"] = (QPAO(**parameters["QPAO"], random_state=0), triplets)
-        seconds["QPAO"] = [fit(learners["QPAO"][0], X, triplets)]
+        turns[0]["QPAO"] = fit(learners["QPAO"][0], X, triplets)
     result: dict[str, Any] = {}
-    for name, values in seconds.items():
+    for name, (learner, _) in learners.items():
+        values = [turn[name] for turn in turns if name in turn]
         after = [value for _, value in values if value is not None]
         result[name] = {
             "seconds": median(value for value, _ in values),
             "seconds_after_products": median(after) if after else None,
             "all": values,
-            "updates": getattr(learners[name][0], "n_updates_", None),
-            "sparsity": learners[name][0].sparsity(),
+            "updates": getattr(learner, "n_updates_", None),
+            "sparsity": learner.sparsity(),
             "parameters": parameters.get(name, {}),  # those that are not the learner's own
         }
     result |= {name: measure_peer(name, X, triplets, arguments.peer_seconds) for name in PEERS}
-    result["scikit-learn's SGD"] = {"seconds": min(scikit_learn_seconds(X, triplets) for _ in range(3))}
+    result["scikit-learn's SGD"] = {"seconds": scikit_learn_seconds(X, triplets)}
     return {
         "dimensions": d,
         "rows": n_rows,
@@ -201,17 +192,14 @@ def benchmark(d: int, arguments: argparse.Namespace) -> dict[str, Any]:
 def ratios(results: list[dict[str, Any]]) -> list[limits.Row]:
     """Return a row for each SOML beside each peer; at least, every triplet's products are read from memory once."""
     rows = []
+    pairs = [("SOMLTG", "dense recursion of SOML-TG"), ("SOMLTG", "scikit-learn's SGD")]
+    pairs.append(("SOMLDA", "dense recursion of SOML-DA"))
     for result in results:
-        figures = result["learners"]
         products = (POSITIVES * (POSITIVES - 1) + POSITIVES * (result["rows"] - POSITIVES)) * result["mean_non_zeros"]
-        for learner, peer in (
-            ("SOMLTG", "dense recursion of SOML-TG"),
-            ("SOMLTG", "scikit-learn's SGD"),
-            ("SOMLDA", "dense recursion of SOML-DA"),
-        ):
-            seconds = figures[learner]["seconds"], figures[peer]["seconds"]
-            size = f"{result['triplets']:,} triplets, {result['dimensions']:,} words"
-            rows.append(limits.beside(learner, size, peer, seconds, bytes_read=12 * products))
+        size = f"{result['triplets']:,} triplets, {result['dimensions']:,} words"
+        for names in pairs:
+            ours, theirs = (result["learners"][name]["seconds"] for name in names)
+            rows.append(limits.beside(names[0], size, names[1], (ours, theirs), bytes_read=12 * products))
     return rows
 
 
@@ -222,38 +210,30 @@ def growth(results: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--dimensions", type=int, nargs="+", default=sorted(CODEBOOKS), help="words d (1e4 1e5 1e6)")
-    parser.add_argument("--nonzeros", type=int, default=2_000, help="different words of a row, about (2000)")
-    parser.add_argument("--negatives", type=int, default=NEGATIVES, help="negatives; 42 triplets each (500)")
-    parser.add_argument("--repeat", type=int, default=5, help="fits of each learner (5)")
-    parser.add_argument("--peer-seconds", type=float, default=15.0, help="seconds for each peer, then scaled (15)")
-    parser.add_argument("--qpao", action="store_true", help="also QPAO, once, as in the study: it takes minutes")
-    arguments = parser.parse_args()
-    if min(arguments.dimensions) < 2 or min(arguments.nonzeros, arguments.negatives, arguments.repeat) < 1:
-        parser.error("--dimensions must be at least 2; --nonzeros, --negatives and --repeat at least 1")
-
+    arguments = limits.options(
+        __doc__,
+        dimensions=(sorted(CODEBOOKS), "words d"),
+        nonzeros=(2_000, "different words of a row, about"),
+        negatives=(NEGATIVES, "negatives; 42 triplets each"),
+        repeat=(5, "fits of each learner"),
+        peer_seconds=(15.0, "seconds for each peer, then scaled"),
+        qpao=(False, "also QPAO, once, as in the study: it takes minutes"),
+    )
     warm_up()
     printed = printed_seconds()
     results = [benchmark(d, arguments) for d in sorted(arguments.dimensions)]
     for result in results:
-        print(
-            f"{result['triplets']:,} triplets of simulated rows of {result['dimensions']:,} words, seconds of one core"
-        )
-        papers = {name: value for (name, d), value in printed.items() if d == result["dimensions"]}
-        learners = result["learners"].items()
-        rows = [{"learner": name, "paper": papers.get(name, ""), **figures} for name, figures in learners]
-        limits.print_table(rows, ["all"])
-    if len(results) > 1:
-        print(f"\nseconds at d = {results[-1]['dimensions']:,} over those at d = {results[0]['dimensions']:,}:")
-        print("".join(f"  {name} {ratio:.2f}" for name, ratio in growth(results).items()))
-    rows = ratios(results)
-    limits.print_table(rows)
+        words, learners = result["dimensions"], result["learners"].items()
+        print(f"{result['triplets']:,} triplets of simulated rows of {words:,} words, seconds of one core")
+        papers = {name: value for (name, d), value in printed.items() if d == words}
+        limits.print_table([{"learner": n, "paper": papers.get(n, ""), **figures} for n, figures in learners], ["all"])
     paper = [{"learner": name, "dimensions": d, "seconds": value} for (name, d), value in printed.items()]
     whole: dict[str, Any] = {"results": results, "paper": paper}
     if len(results) > 1:
         whole["seconds_at_most_over_fewest_words"] = growth(results)
-    limits.write(arguments.output, rows, **whole)
+        print("seconds at the most words over those at the fewest")
+        limits.print_table([growth(results)])
+    limits.keep(arguments.output, ratios(results), **whole)
 
 
 if __name__ == "__main__":

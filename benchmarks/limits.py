@@ -1,4 +1,4 @@
-"""Shared by the benchmarks: one core's limits, measured, ways that take turns, and rows of ours beside a peer."""
+"""The frame of all benchmarks: options, synthetic rows, ways that take turns, one core's limits, and what is kept."""
 
 from __future__ import annotations
 
@@ -20,14 +20,34 @@ Row = dict[str, Any]
 READ_BYTES = 2**29
 """More than a processor's caches hold."""
 PRODUCT_ROWS = 2_000
+OUTPUT = "also write everything as JSON to this file"
 
 
-def argument_parser(text: str | None, output: str = "also write everything as JSON to this file") -> Any:
-    """Return a parser of what all benchmarks have, for a run with one thread."""
+def options(text: str | None, output: str = OUTPUT, **named: tuple[Any, str]) -> argparse.Namespace:
+    """Return what the command line says of --output and of options by name, for a run with one thread.
+
+    An option is its default and its help: False is a flag, None a path, a list takes several, and a tuple some of its
+    own. Numbers are positive.
+    """
     threadpool_limits(1)
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, help=output)
-    return parser
+    for name, (default, about) in {"output": (None, output), **named}.items():
+        flag, several = f"--{name.replace('_', '-')}", isinstance(default, list | tuple)
+        if default is False:
+            parser.add_argument(flag, action="store_true", help=about)
+        else:
+            kind = Path if default is None else type(default[0] if several else default)
+            default_text = (
+                "" if default is None else f" (default: {' '.join(map(str, default)) if several else default})"
+            )
+            how = {"nargs": "+" if several else None, "choices": default if isinstance(default, tuple) else None}
+            parser.add_argument(flag, type=kind, default=default, help=about + default_text, **how)
+    found = parser.parse_args()
+    for name, value in vars(found).items():
+        numbers = [number for number in np.ravel(value) if isinstance(number, int | float | np.number)]
+        if min(numbers, default=1) <= 0 and value is not False and value != named[name][0]:
+            parser.error(f"--{name.replace('_', '-')} must be positive")
+    return found
 
 
 def zipf_rows(n: int, d: int, non_zeros: int, exponent: float, random: np.random.Generator) -> sp.csr_array:
@@ -58,16 +78,17 @@ def processor() -> str:
     return models[0] if models else platform.processor() or platform.machine()
 
 
-def take_turns(ways: dict[str, Callable[[], Any]], repeat: int = 3) -> dict[str, float]:
-    """Return the least processor seconds of each way; in every pass they take turns, after one that warms up."""
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for turn in range(repeat + 1):
-        for name, way in ways.items():
-            start = time.process_time()
-            way()
-            if turn:
-                seconds[name].append(time.process_time() - start)
-    return {name: min(values) for name, values in seconds.items()}
+def timed(way: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the processor seconds of one call, and what it returned."""
+    start = time.process_time()
+    result = way()
+    return time.process_time() - start, result
+
+
+def take_turns(ways: dict[str, Callable[[], Any]], repeat: int = 3) -> dict[str, list[float]]:
+    """Return the processor seconds of each way in each pass, in which they take turns, after one that warms up."""
+    passes = [{name: timed(way)[0] for name, way in ways.items()} for _ in range(repeat + 1)]
+    return {name: [seconds[name] for seconds in passes[1:]] for name in ways}
 
 
 @cache
@@ -80,9 +101,8 @@ def limits() -> dict[str, float]:
         "float32": lambda: np.matmul(*matrices["float32"]),
         "float64": lambda: np.matmul(*matrices["float64"]),
     }
-    seconds = take_turns(ways)
     done = {"read": READ_BYTES, "float32": 2 * PRODUCT_ROWS**3, "float64": 2 * PRODUCT_ROWS**3}
-    return {name: done[name] / seconds[name] for name in ways}
+    return {name: done[name] / min(seconds) for name, seconds in take_turns(ways).items()}
 
 
 def beside(
@@ -98,7 +118,7 @@ def beside(
     """Return a row: seconds of ours and of the peer, and those that this core needs at least for what ours must do."""
     ours, theirs = seconds
     row: Row = {"what": what, "size": size, "peer": peer, "ours_seconds": ours, "peer_seconds": theirs}
-    row["ratio"] = theirs / ours
+    row["ratio"] = theirs / max(ours, 1e-9)  # clocks have ticks
     needed = {"products": operations / limits()[dtype], "memory": bytes_read / limits()["read"]}
     limit = max(needed, key=needed.__getitem__)
     return row | ({"limit": limit, "limit_seconds": needed[limit]} if needed[limit] > 0 else {})
@@ -116,8 +136,10 @@ def print_table(rows: Iterable[Row], leave_out: Sequence[str] = ()) -> None:
     print(flush=True)
 
 
-def write(path: Path | None, ratios: Sequence[Row] = (), **figures: Any) -> None:
-    """Write the rows, the machine and all else that was measured as JSON, if a path is given."""
+def keep(path: Path | None, ratios: Sequence[Row] = (), **figures: Any) -> None:
+    """Print the rows of ours beside peers; write them, the machine and all else that was measured to a path, if any."""
+    if ratios:
+        print_table(ratios)
     if path is None:
         return
     machine = {

@@ -12,9 +12,9 @@ which ``solver="auto"`` decides, are from here.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
 from statistics import median
 from typing import Any
 
@@ -43,24 +43,21 @@ def on_products(X: sp.csr_array, dtype: str, n_steps: int) -> Step:
 
 def whole_fits(X: sp.csr_array, y: np.ndarray, n_steps: int, repeat: int) -> dict[str, Any]:
     """Return the least seconds of a fit with each solver, those of the inner products, and what auto would take."""
-    seconds: dict[str, list[float]] = {"rows": [], "gram": [], "products": []}
-    for _ in range(repeat):
-        for solver in ("rows", "gram"):
-            start = time.process_time()
-            OASIS(AGGRESSIVENESS, n_steps, solver=solver, random_state=0).fit(X, y)
-            seconds[solver].append(time.process_time() - start)
-        start = time.process_time()
-        assert dual.Gram.copied(X, "float32").products.size
-        seconds["products"].append(time.process_time() - start)
+
+    def fit(solver: str) -> OASIS:
+        return OASIS(AGGRESSIVENESS, n_steps, solver=solver, random_state=0).fit(X, y)
+
+    ways = {"rows": partial(fit, "rows"), "gram": partial(fit, "gram")}
+    ways["products"] = lambda: dual.Gram.copied(X, "float32").products.size
     auto = "gram" if dual.is_faster(X, n_steps) else "rows"
+    seconds = limits.take_turns(ways, repeat)
     return {name: min(values) for name, values in seconds.items()} | {"auto": auto, "steps": n_steps}
 
 
 def numpy_non_zeros(X: sp.csr_array) -> tuple[Step, np.ndarray]:
     """Return a NumPy loop over the block of W at the non-zeros only (np.ix_), float32, and its W."""
-    rows = [(X.indices[a:b], X.data[a:b].astype(np.float32)) for a, b in zip(X.indptr, X.indptr[1:], strict=False)]
-    W = np.eye(X.shape[1], dtype=np.float32)
-    difference = np.zeros(X.shape[1], dtype=np.float32)
+    rows = [(X.indices[a:b], X.data[a:b].astype(np.float32)) for a, b in pairwise(X.indptr)]
+    W, difference = np.eye(X.shape[1], dtype=np.float32), np.zeros(X.shape[1], dtype=np.float32)
 
     def run(triplets: np.ndarray) -> None:
         for query, positive, negative in triplets:
@@ -107,16 +104,13 @@ def check_agreement(X: sp.csr_array, triplets: np.ndarray) -> None:
 
 def measure(steps: dict[str, tuple[Step, int]], triplets: np.ndarray, repeat: int) -> dict[str, list[float]]:
     """Steps per second of each method, `repeat` blocks each, in turns; every method goes on along its own stream."""
-    speeds: dict[str, list[float]] = {name: [] for name in steps}
-    for step, _ in steps.values():
-        step(triplets[:1])
-    for turn in range(repeat):
-        for name, (step, n) in steps.items():
-            block = triplets[turn * n : (turn + 1) * n]
-            start = time.process_time()
-            step(block)
-            speeds[name].append(n / (time.process_time() - start))
-    return speeds
+
+    def way(step: Step, n: int) -> Callable[[], Any]:
+        blocks = iter([triplets[:1], *(triplets[turn * n : (turn + 1) * n] for turn in range(repeat))])
+        return lambda: step(next(blocks))
+
+    seconds = limits.take_turns({name: way(*method) for name, method in steps.items()}, repeat)
+    return {name: [steps[name][1] / value for value in own] for name, own in seconds.items()}
 
 
 def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict[str, Any]:
@@ -151,16 +145,14 @@ def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--dimensions", type=int, nargs="+", default=[1000, 10_000], help="features d (1000 10000)")
-    parser.add_argument("--rows", type=int, nargs="+", default=[400, 800, 2000, 4000, 9960], help="rows n")
-    parser.add_argument("--steps", type=int, default=20_000, help="steps of ours in a block; of NumPy's fewer (20000)")
-    parser.add_argument("--fit-steps", type=int, default=35_000, help="steps of a whole fit (35000)")
-    parser.add_argument("--repeat", type=int, default=3, help="blocks of each method (3)")
-    arguments = parser.parse_args()
-    if min(arguments.dimensions) < 1 or arguments.steps < 1 or arguments.repeat < 1:
-        parser.error("--dimensions, --steps and --repeat must be at least 1")
-
+    arguments = limits.options(
+        __doc__,
+        dimensions=([1000, 10_000], "features d"),
+        rows=([400, 800, 2000, 4000, 9960], "rows n"),
+        steps=(20_000, "steps of ours in a block; of NumPy's fewer"),
+        fit_steps=(35_000, "steps of a whole fit"),
+        repeat=(3, "blocks of each method"),
+    )
     warm_up()
     random = np.random.default_rng(1)
     X = limits.zipf_rows(100, 300, NON_ZEROS, ZIPF_EXPONENT, random)
@@ -173,7 +165,7 @@ def main() -> None:
         limits.print_table([{"method": name, **speed} for name, speed in speeds], ["all"])
         print("seconds of whole fits")
         limits.print_table([result["fit"]])
-    limits.write(arguments.output, results=results)
+    limits.keep(arguments.output, results=results)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ the project's own packages, in the versions that those are locked to:
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Callable
 
 import limits
@@ -94,35 +93,31 @@ def osqp(V: sp.csr_array, C: float) -> Solve:
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--words", type=int, default=500, help="words of the codebook (500)")
-    parser.add_argument("--negatives", type=int, default=10, help="negatives of the landmark (10)")
-    parser.add_argument("--C", type=float, default=10.0, help="cost of a unit of loss (10)")
-    arguments = parser.parse_args()
+    arguments = limits.options(
+        __doc__,
+        words=(500, "words of the codebook"),
+        negatives=(10, "negatives of the landmark"),
+        C=(10.0, "cost of a unit of loss"),
+    )
     X, triplets = landmark(arguments.words, arguments.negatives, np.random.default_rng(0))
     V = sp.csr_array(X[triplets[:, 0]].multiply(X[triplets[:, 1]] - X[triplets[:, 2]]))
     products, model = TripletProducts(X, triplets), QPAO(arguments.C, n_blocks=1)
     warm_up("QPAO")
-    solvers = {
-        solver.__name__: solver for solver in (clarabel, piqp, osqp) if importlib.util.find_spec(solver.__name__)
-    }
     ways: dict[str, Solve] = {"QPAO": lambda: model.fit_products(products).w_}
-    ways |= {name: build(V, arguments.C) for name, build in solvers.items()}
-    print(f"{len(triplets):,} triplets, {arguments.words:,} words, synthetic")
+    installed = (solver for solver in (clarabel, piqp, osqp) if importlib.util.find_spec(solver.__name__))
+    ways |= {solver.__name__: solver(V, arguments.C) for solver in installed}
+    size = f"{len(triplets):,} triplets, {arguments.words:,} words"
+    print(f"{size}, synthetic")
     figures: dict[str, dict[str, float]] = {}
     for name, solve in ways.items():
-        start = time.process_time()
-        w = np.clip(solve(), 0, arguments.words)
-        seconds = time.process_time() - start
+        seconds, solution = limits.timed(solve)
+        w = np.clip(solution, 0, arguments.words)
         objective = 0.5 * np.sum((w - 1) ** 2) + arguments.C * np.maximum(0, 1 - V @ w).sum()
         figures[name] = {"seconds": seconds, "objective": float(objective)}
         print(f"{name:10}{seconds:8.2f} s, objective {objective:.9g}", flush=True)
-    size = f"{len(triplets):,} triplets, {arguments.words:,} words"
-    rows = [
-        limits.beside("QPAO", size, name, (figures["QPAO"]["seconds"], figures[name]["seconds"])) for name in solvers
-    ]
-    limits.print_table(rows)
-    limits.write(arguments.output, rows, solvers=figures, C=arguments.C, data="synthetic")
+    seconds = {name: (figures["QPAO"]["seconds"], own["seconds"]) for name, own in figures.items() if name != "QPAO"}
+    rows = [limits.beside("QPAO", size, name, both) for name, both in seconds.items()]
+    limits.keep(arguments.output, rows, solvers=figures, C=arguments.C, data="synthetic")
 
 
 if __name__ == "__main__":

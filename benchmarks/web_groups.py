@@ -12,8 +12,8 @@ are tables of docs/explanation/web.md:
 
 from __future__ import annotations
 
-import argparse
 import tempfile
+from argparse import Namespace
 from pathlib import Path
 
 import limits
@@ -31,14 +31,14 @@ SCORES = 16
 SEED = 1
 
 
-def simulation_of(arguments: argparse.Namespace) -> WebSimulation:
+def simulation_of(arguments: Namespace) -> WebSimulation:
     """Return the demo's simulation, or one of the papers' words."""
     if arguments.words == 10_000:
         return WebSimulation(n_images=arguments.images)
     return WebSimulation(n_images=arguments.images, words=arguments.words, topics=100, topic_words=60, styles=120)
 
 
-def rows_of_rankers(arguments: argparse.Namespace, folder: Path) -> list[dict[str, float]]:
+def rows_of_rankers(arguments: Namespace, folder: Path) -> list[dict[str, float]]:
     """Train and score; one row for every ranker and number of triplets per query."""
     simulation = simulation_of(arguments)
     log = simulation.query_log()
@@ -84,14 +84,16 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def main() -> None:
-    parser = limits.argument_parser(__doc__, "write the means to this CSV file")
-    parser.add_argument("--images", type=int, default=14_000, help="simulated images (14000, the demo's)")
-    parser.add_argument("--words", type=int, default=4_000, help="visterms (4000)")
-    parser.add_argument("--aggressiveness", type=float, default=1.0, help="C (1, the demo's)")
-    parser.add_argument("--steps", type=int, default=65_536, help="of a ranker (65536)")
-    parser.add_argument("--rankers", type=int, default=8, help="seeds of the triplets (8)")
-    parser.add_argument("--per-query", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64], help="(1 ... 64)")
-    arguments = parser.parse_args()
+    arguments = limits.options(
+        __doc__,
+        "write the means to this CSV file",
+        images=(14_000, "simulated images"),
+        words=(4_000, "visterms"),
+        aggressiveness=(1.0, "C"),
+        steps=(65_536, "of a ranker"),
+        rankers=(8, "seeds of the triplets"),
+        per_query=([1, 2, 4, 8, 16, 32, 64], "triplets that share a query image"),
+    )
     with tempfile.TemporaryDirectory() as folder:
         table = pd.DataFrame(rows_of_rankers(arguments, Path(folder)))
     result = summary(table)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import faiss
@@ -42,6 +43,8 @@ PAPER_QUERIES = 10_000
 VALIDATION_ROWS = DENSE_ROWS = 20_000
 RELEVANT = 100
 SCIPY_QUERIES = 64
+Way = tuple[str, int, int, Callable[[], Any]]
+"""Its name, threads and queries, and the search itself."""
 
 
 class FixedMatrix(SimilarityLearner):
@@ -66,62 +69,86 @@ def scipy_top_k(W: np.ndarray | None, queries: sp.csr_array, gallery: sp.csr_arr
     return np.concatenate(found)
 
 
-def timed(function: Callable[[], Any]) -> tuple[dict[str, float], Any]:
-    """Return wall and processor seconds, and what the function returned."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = function()
-    return {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}, result
+def measured(task: str, n_gallery: int, k: int, ways: list[Way]) -> Iterator[limits.Row]:
+    """Yield a row for each way to the same: its seconds, and those of the paper's number of queries."""
+    truth: Any = None
+    for way, n_threads, n, search in ways:
+        wall = time.perf_counter()
+        cpu_seconds, found = limits.timed(search)
+        spent = {"seconds": time.perf_counter() - wall, "cpu_seconds": cpu_seconds}
+        truth = found if truth is None else truth
+        if k:
+            same = np.mean([len(np.intersect1d(a, b)) for a, b in zip(found, truth, strict=False)]) / k
+        else:
+            same = np.isclose(found[: len(truth)], truth, rtol=1e-3).mean()
+        row: limits.Row = {"task": task, "way": way, "threads": n_threads, "queries": n, "gallery": n_gallery, "k": k}
+        row |= spent | {f"{name}_10000_queries": PAPER_QUERIES / n * value for name, value in spent.items()}
+        yield row | {"same": float(same)}
 
 
-def for_the_paper(spent: dict[str, float], n_queries: int) -> dict[str, float]:
-    """Return the same seconds, and what they would be for the paper's number of queries."""
-    return spent | {f"{name}_10000_queries": PAPER_QUERIES / n_queries * value for name, value in spent.items()}
+def in_threads(n_queries: int, search: Callable[[int], Any]) -> list[Way]:
+    """Return ours in one thread and in all."""
+    return [("ours", n, n_queries, partial(search, n)) for n in sorted({1, os.cpu_count() or 1})]
 
 
-def measure_top_k(
-    W: np.ndarray | None, gallery: sp.csr_array, n_queries: int, n_peer: int, k: int
-) -> Iterator[dict[str, object]]:
-    """Yield a row for each way to the first k."""
-    matrix = "identity" if W is None else "random"
+def measure_top_k(W: np.ndarray | None, gallery: sp.csr_array, n_queries: int, n_peer: int, k: int) -> list[limits.Row]:
+    """Return a row for each way to the first k."""
     queries = gallery[:n_queries]
     few = queries[:n_peer]
     # the same estimator in both cases: the identity needs no product in the peers either
     learner: Any = Euclidean().fit(few) if W is None else FixedMatrix(W)
-
-    def row(way: str, n_threads: int, n: int, spent: dict[str, float], found: np.ndarray) -> dict[str, object]:
-        same = float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(found, truth, strict=False)]) / k)
-        size = {"queries": n, "gallery": gallery.shape[0], "k": k}
-        what = {"task": f"top k, {matrix} W", "way": way, "threads": n_threads}
-        return what | size | for_the_paper(spent, n) | {"same": same}
-
-    spent, truth = timed(lambda: scipy_top_k(W, few, gallery, k))
-    yield row("scipy", 1, n_peer, spent, truth)
-    spent, found = timed(lambda: learner.rank(few, gallery, k)[0])
-    yield row("rank", 1, n_peer, spent, found)
     neighbours = NearestNeighbors(n_neighbors=k, algorithm="brute", metric="cosine").fit(gallery)
-    spent, found = timed(lambda: neighbours.kneighbors(few if W is None else few @ W, return_distance=False))
-    yield row("scikit-learn", 1, n_peer, spent, found)
-    for n_threads in sorted({1, os.cpu_count() or 1}):
-        spent, found = timed(lambda n_threads=n_threads: top_k(W, queries, gallery, k, n_threads=n_threads)[0])
-        yield row("ours", n_threads, n_queries, spent, found)
+    ways: list[Way] = [
+        ("scipy", 1, n_peer, lambda: scipy_top_k(W, few, gallery, k)),
+        ("rank", 1, n_peer, lambda: learner.rank(few, gallery, k)[0]),
+        (
+            "scikit-learn",
+            1,
+            n_peer,
+            lambda: neighbours.kneighbors(few if W is None else few @ W, return_distance=False),
+        ),
+        *in_threads(n_queries, lambda n: top_k(W, queries, gallery, k, n_threads=n)[0]),
+    ]
+    return [*measured(f"top k, {'identity' if W is None else 'random'} W", gallery.shape[0], k, ways)]
 
 
-def measure_dense(W: np.ndarray, gallery: sp.csr_array, n_queries: int, k: int) -> Iterator[dict[str, object]]:
-    """Yield a row for faiss, which searches a dense gallery, and for ours."""
+def measure_dense(W: np.ndarray, gallery: sp.csr_array, n_queries: int, k: int) -> list[limits.Row]:
+    """Return a row for faiss, which searches a dense gallery, and for ours."""
     faiss.omp_set_num_threads(1)
     index, queries = faiss.IndexFlatIP(gallery.shape[1]), gallery[:n_queries]
     index.add(gallery.toarray())
-    ways = {"faiss": lambda: index.search(queries @ W, k)[1], "ours": lambda: top_k(W, queries, gallery, k)[0]}
-    truth = ways["faiss"]()
-    for way, search in ways.items():
-        spent, found = timed(search)
-        same = float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(found, truth, strict=True)]) / k)
-        size = {"queries": n_queries, "gallery": gallery.shape[0], "k": k}
-        what = {"task": "top k, sparse rows made dense for faiss", "way": way, "threads": 1}
-        yield what | size | for_the_paper(spent, n_queries) | {"same": same}
+    ways: list[Way] = [
+        ("faiss", 1, n_queries, lambda: index.search(queries @ W, k)[1]),
+        ("ours", 1, n_queries, lambda: top_k(W, queries, gallery, k)[0]),
+    ]
+    ways[0][3]()  # once for nothing
+    return [*measured("top k, sparse rows made dense for faiss", gallery.shape[0], k, ways)]
 
 
-def ratios(rows: list[dict[str, Any]], words_of_row: float) -> list[limits.Row]:
+def measure_average_precision(
+    W: np.ndarray, rows: sp.csr_array, n_queries: int, n_peer: int, random: np.random.Generator
+) -> list[limits.Row]:
+    """Return a row for each way to the mean average precision."""
+    n = rows.shape[0]
+    queries = np.arange(n_queries)
+    relevant = [np.setdiff1d(random.choice(n, RELEVANT, replace=False), [query]) for query in queries]
+    indptr = np.cumsum([0] + [len(members) for members in relevant])
+
+    def peer() -> list[float]:
+        values = []
+        for query, scores in enumerate(scipy_scores(W, rows[:n_peer], rows)):
+            truth = np.isin(np.delete(np.arange(n), query), relevant[query])
+            values.append(average_precision_score(truth, np.delete(scores, query)))
+        return values
+
+    def ours(n_threads: int) -> Any:
+        return average_precision(W, rows, indptr, np.concatenate(relevant), queries, n_threads=n_threads)
+
+    ways = [("scikit-learn", 1, n_peer, peer), *in_threads(n_queries, ours)]
+    return [*measured("average precision", n, 0, ways)]
+
+
+def ratios(rows: list[limits.Row], words_of_row: float) -> list[limits.Row]:
     """Return a row for ours beside each peer with one thread, by processor seconds of 10,000 queries."""
     one_thread = [row for row in rows if row["threads"] == 1]
     ours = {(row["task"], row["gallery"]): row for row in one_thread if row["way"] == "ours"}
@@ -139,49 +166,16 @@ def ratios(rows: list[dict[str, Any]], words_of_row: float) -> list[limits.Row]:
     ]
 
 
-def measure_average_precision(
-    W: np.ndarray, rows: sp.csr_array, n_queries: int, n_peer: int, random: np.random.Generator
-) -> Iterator[dict[str, object]]:
-    """Yield a row for each way to the mean average precision."""
-    n = rows.shape[0]
-    queries = np.arange(n_queries)
-    relevant = [np.setdiff1d(random.choice(n, RELEVANT, replace=False), [query]) for query in queries]
-    indptr = np.cumsum([0] + [len(members) for members in relevant])
-
-    def peer() -> list[float]:
-        values = []
-        for query, scores in enumerate(scipy_scores(W, rows[:n_peer], rows)):
-            truth = np.zeros(n, dtype=bool)
-            truth[relevant[query]] = True
-            values.append(average_precision_score(np.delete(truth, query), np.delete(scores, query)))
-        return values
-
-    def row(way: str, n_threads: int, n_done: int, spent: dict[str, float], values: Any) -> dict[str, object]:
-        same = float(np.isclose(values[:n_peer], truth, rtol=1e-3).mean())
-        size = {"queries": n_done, "gallery": n, "k": 0}
-        what = {"task": "average precision", "way": way, "threads": n_threads}
-        return what | size | for_the_paper(spent, n_done) | {"same": same}
-
-    spent, truth = timed(peer)
-    yield row("scikit-learn", 1, n_peer, spent, truth)
-    for n_threads in sorted({1, os.cpu_count() or 1}):
-        spent, found = timed(
-            lambda n_threads=n_threads: average_precision(
-                W, rows, indptr, np.concatenate(relevant), queries, n_threads=n_threads
-            )
-        )
-        yield row("ours", n_threads, n_queries, spent, found)
-
-
 def main() -> None:
-    parser = limits.argument_parser(__doc__)
-    parser.add_argument("--gallery", type=int, default=402_164)
-    parser.add_argument("--dimensions", type=int, default=10_000)
-    parser.add_argument("--queries", type=int, default=1_000)
-    parser.add_argument("--peer-queries", type=int, default=128)
-    parser.add_argument("--k", type=int, default=100)
-    arguments = parser.parse_args()
-    random = np.random.default_rng(0)
+    arguments = limits.options(
+        __doc__,
+        gallery=(402_164, "images"),
+        dimensions=(10_000, "words"),
+        queries=(1_000, "of ours"),
+        peer_queries=(128, "of the peers"),
+        k=(100, "images that are found"),
+    )
+    random, n_peer, k = np.random.default_rng(0), arguments.peer_queries, arguments.k
     gallery = limits.zipf_rows(arguments.gallery, arguments.dimensions, WORDS_OF_IMAGE, ZIPF_EXPONENT, random)
     gallery = gallery.astype(np.float32)
     W = random.standard_normal((arguments.dimensions, arguments.dimensions), dtype=np.float32)
@@ -189,17 +183,14 @@ def main() -> None:
     print(f"{limits.processor()}, {os.cpu_count()} cores")
     print(f"{arguments.dimensions} words, {gallery.nnz / gallery.shape[0]:.1f} non-zeros a row")
     validation = gallery[:VALIDATION_ROWS]
-    n_validation = min(arguments.queries, validation.shape[0])
     rows = [
-        *measure_top_k(W, gallery, arguments.queries, arguments.peer_queries, arguments.k),
-        *measure_top_k(None, gallery, arguments.queries, arguments.peer_queries, arguments.k),
-        *measure_average_precision(W, validation, n_validation, arguments.peer_queries, random),
-        *measure_dense(W, gallery[:DENSE_ROWS], arguments.peer_queries, arguments.k),
+        *measure_top_k(W, gallery, arguments.queries, n_peer, k),
+        *measure_top_k(None, gallery, arguments.queries, n_peer, k),
+        *measure_average_precision(W, validation, min(arguments.queries, validation.shape[0]), n_peer, random),
+        *measure_dense(W, gallery[:DENSE_ROWS], n_peer, k),
     ]
     limits.print_table(rows)
-    beside = ratios(rows, gallery.nnz / gallery.shape[0])
-    limits.print_table(beside)
-    limits.write(arguments.output, beside, ways=rows, data="synthetic")
+    limits.keep(arguments.output, ratios(rows, gallery.nnz / gallery.shape[0]), ways=rows, data="synthetic")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from PIL import Image
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import luma, shrink
 from lookalike.core.resizing import fit_within, resize
-from lookalike.core.settings.schema import SiftSettings
 from lookalike.features import bag_of_visterms, describers, palette
 from lookalike.features.clustering import one_thread
 from lookalike.features.keypoints import extract_keypoints
@@ -104,8 +103,9 @@ def test_what_was_learned_follows_from_the_seed_and_can_be_written_down(fitted):
         assert not np.array_equal(other.describe(texture(20)), fitted.describe(texture(20)))
     again.fit(iter(IMAGES), random_state=0)
     large = texture(30, 400, 300)  # is brought to size before it is learned from
-    for name, array in type(fitted)(**settings).fit([large], 0).arrays().items():
-        np.testing.assert_array_equal(type(fitted)(**settings).fit([fit_within(large, 256)], 0).arrays()[name], array)
+    whole, small = (type(fitted)(**settings).fit([image], 0).arrays() for image in (large, fit_within(large, 256)))
+    for name, array in whole.items():
+        np.testing.assert_array_equal(small[name], array)
     for like in (fresh, again):
         np.testing.assert_array_equal(like.describe(texture(20)), fitted.describe(texture(20)))
 
@@ -126,9 +126,8 @@ def test_files_are_described_like_images_missing_ones_are_nan_and_broken_ones_st
     for path, image in zip(paths, IMAGES, strict=False):
         Image.fromarray(image).save(path)
     counted = []
-    vectors, seconds = describers.describe_files(
-        fitted, [paths[0], None, *paths[1:]], n_threads, lambda *done: counted.append(done)
-    )
+    wanted = [paths[0], None, *paths[1:]]
+    vectors, seconds = describers.describe_files(fitted, wanted, n_threads, lambda *done: counted.append(done))
     assert seconds > 0
     assert counted == [(n, 4) for n in range(1, 5)]
     assert np.isnan(vectors[1]).all()
@@ -158,21 +157,17 @@ def test_settings_that_mean_nothing_are_refused(system, settings):
         describer_of(system, **settings)
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: SiftSettings(n_max=-1), "greater than or equal to 0"),
-        (lambda: palette.palette_keys(np.full((2, 3), 256.0)), "0..255: learn it again"),
-        (lambda: extract_keypoints(NOT_RGB[0]), RGB_BYTES),
-        (
-            lambda: palette.learn_palette(np.tile(np.uint8(range(19))[:, None], (9, 3))),
-            "only 19 .*--representation hog",
-        ),
-    ],
-)
-def test_other_settings_pixels_and_damaged_palettes_are_refused(call, sentence):
+REFUSED = {
+    "0..255: learn it again": lambda: palette.palette_keys(np.full((2, 3), 256.0)),
+    RGB_BYTES: lambda: extract_keypoints(NOT_RGB[0]),
+    "only 19 .*--representation hog": lambda: palette.learn_palette(np.tile(np.uint8(range(19))[:, None], (9, 3))),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_other_pixels_and_damaged_palettes_are_refused(sentence):
     with pytest.raises((LookalikeError, ValueError), match=sentence):
-        call()
+        REFUSED[sentence]()
 
 
 @pytest.mark.parametrize(
@@ -196,15 +191,12 @@ def test_a_grid_that_would_fill_the_memory_is_refused(system, monkeypatch):
 
 
 def test_images_are_brought_to_size_by_averages():
-    for size, longest, expected in (
-        *(((300, 400), 256, (192, 256)), ((100, 200), 256, (100, 200)), ((300, 400), 0, (300, 400))),
-        *(((1000, 20), 256, (256, 32)), ((4, 8), 256, (32, 32))),
-    ):
-        assert fit_within(flat(0, *size[::-1]), longest).shape == (*expected, 3)
+    sizes = {(300, 400): (192, 256), (100, 200): (100, 200), (1000, 20): (256, 32), (4, 8): (32, 32)}
+    assert [fit_within(flat(0, *size[::-1]), 256).shape[:2] for size in sizes] == [*sizes.values()]
+    assert fit_within(flat(0, 400, 300), 0).shape == (300, 400, 3)
     stripes = flat(0, 64, 8)
     stripes[:, ::2] = 200
-    assert np.unique(resize(stripes, 16, 32)).tolist() == [100]
-    assert np.unique(shrink(stripes, 32)).tolist() == [100]
+    assert np.unique([resize(stripes, 16, 32), resize(shrink(stripes, 32), 16, 32)]).tolist() == [100]
     assert shrink(stripes, 64) is stripes
 
 
