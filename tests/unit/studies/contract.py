@@ -9,15 +9,16 @@ from project import ROOT, own_settings
 
 from lookalike.core.files import read_json
 from lookalike.exhibits import words
-from lookalike.exhibits.claims import decide
+from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.registry import exhibits_of
-from lookalike.exhibits.statuses import State
+from lookalike.exhibits.statuses import Outcome, State
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.pictures import POINT
 from lookalike.studies.rooms import claim_rows, contrasts_of, printed_rows
 from lookalike.studies.settings import checked
 
-NOT_RUN = "not run: put archive.tar at data/made"
+ABSENT = "not run: put archive.tar at data/made"
+HOLDS, FAILS, OPEN, NOT_RUN, _ = Outcome
 
 
 def printed(room):
@@ -37,16 +38,29 @@ def changed_study(room, dataset, *without, data=None, **changes):
     return getattr(checked(config), room)[dataset]
 
 
-def with_tables(study, **tables):
-    """A study with tables that are at hand, besides its files."""
+def finished(study, tables=(), files=(), not_run=""):
+    """A study whose tables are at hand, besides files, with the printed numbers and claims of its papers."""
+    tables, room = dict(tables), study.room
+    study.finished(dict.fromkeys(tables, "table") | dict(files), printed(room), claims(room), not_run)
     study._tables |= tables
     return study
 
 
-def contrasted(room, study):
+def contrasted(study):
     """A study with its contrasts, as if a job had made them."""
-    study.contrasted_by(contrasts_of(room, study))
+    study.contrasted_by(contrasts_of(study.room, study))
     return study
+
+
+def drawn(study, id):
+    """An exhibit as data, and the study as it is while that is drawn."""
+    exhibit = exhibits_of(study.room)[id]
+    return exhibit.draw(study.drawing(exhibit)), study.drawing(exhibit)
+
+
+def asked_of(room):
+    """Claims by id, as claims.csv has them."""
+    return {claim.id: claim for claim in claims_of(claims(room))}
 
 
 def verdict_on(claim, study):

@@ -6,11 +6,10 @@ from unittest.mock import patch
 import contract
 import numpy as np
 import pandas as pd
-from contract import NOT_RUN, printed, with_tables
+from contract import ABSENT, finished
 from PIL import Image
 
 from lookalike.core.files import write_json
-from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
@@ -25,7 +24,6 @@ CLASSES = [f"{n:03d}.class" for n in range(20)]
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
 VAR10 = {"title": "Var10", "classes": CLASSES[:10], "printed": {JMLR: "classes=10", DRAFT: "var10"}}
 VAR20 = {"title": "Var20", "classes": CLASSES, "printed": {JMLR: "classes=20", DRAFT: "var20"}}
-PUBLISHED = {"var10": CLASSES[:10], "var20": CLASSES[10:]}
 PSD = {"psd-end": None, "psd-1000": 1000, "psd-100": 100}
 """Ways of projecting; neither names nor order tell how often they do."""
 SECTION = {
@@ -59,61 +57,46 @@ NO_IMAGES = pd.DataFrame({"status": pd.Series(dtype=str), "label": pd.Series(dty
 NO_SELECTIONS = pd.DataFrame({"subset": pd.Series(dtype=str), "fold": pd.Series(dtype=int)})
 
 
-def study(metrics=(), exhibit="", claims=(), *, fits=NO_FITS, tables=None, files=None, **section):
-    """The study with rows of numbers (`scores`, `curve`), tables by name, and settings that differ from the usual.
-
-    Its results are made of these numbers and of what fits recorded.
-    """
-    fits = pd.concat([NO_FITS, fits.assign(representation="words1000")])
-    given = dict(tables or {})
-    kind, stand_in = section.pop("kind", "caltech256"), section.pop("stand_in", False)
-    representation, specs = section.pop("representation", {}), section.pop("specs", {})
+def settled(*, kind="caltech256", stand_in=False, representation=(), specs=(), **section):
+    """The study that a job for exhibits is given, with settings that differ from the usual."""
     shared = {
         "seed": 7,
         "datasets": {"toys": {"title": "toys", "kind": kind, "stand_in": stand_in}},
-        "methods": {method: {"learner": "OASIS", **spec} for method, spec in (METHODS | specs).items()},
-        "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **representation}},
+        "methods": {method: {"learner": "OASIS", **spec} for method, spec in (METHODS | dict(specs)).items()},
+        "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **dict(representation)}},
     }
     toys = study_of("category", "toys", {"study": SECTION | section, "shared": shared})
-    vars(toys)["published"] = PUBLISHED
-    manifest, selections = given.get("manifest", NO_IMAGES), given.pop("selections", NO_SELECTIONS)
+    vars(toys)["published"] = {"var10": CLASSES[:10], "var20": CLASSES[10:]}
+    return toys
+
+
+def study(numbers=(), *, fits=NO_FITS, tables=(), files=(), queries=(), **settings):
+    """The study whose results are made of rows of numbers and of what fits recorded, with its contrasts.
+
+    Average precision of `queries`, by subset and method, stands for rankings.
+    """
+    fits, given = pd.concat([NO_FITS, fits.assign(representation="words1000")]), dict(tables)
+    toys, selections = settled(**settings), given.pop("selections", NO_SELECTIONS)
     about = Gathered(**toys.params("gather"))
-    results = results_of(results_frame(list(metrics)), fits, manifest, about)
-    given = {"results": results, "times": times_of(fits, selections, about), **given}
-    names = {name: f"{name}.parquet" for name in given} | (files or {})
-    toys.finished(names, printed("category"), list(claims))
-    if exhibit:
-        toys = toys.drawing(exhibits_of("category").get(exhibit) or Exhibit(id=exhibit, study="category", title=""))
-    return with_tables(toys, **given)
+    results = results_of(results_frame(list(numbers)), fits, given.get("manifest", NO_IMAGES), about)
+    toys = finished(toys, {"results": results, "times": times_of(fits, selections, about), **given}, files)
+    with patch.object(contrasts, "precisions_of_queries", lambda study: dict(queries)):
+        return contract.contrasted(toys)
 
 
-def contrasted(toys, queries=None):
-    """A study with its contrasts; average precision of queries, by subset and method, stands for rankings."""
-    with patch.object(contrasts, "precisions_of_queries", lambda study: queries or {}):
-        return contract.contrasted("category", toys)
+def rows(metric="map", *, steps=(), subset="var10", turned=(), **levels):
+    """A number of five folds at a level a method, or along steps, which are 0, 1000, 2000, ... unless told.
 
-
-def row(method, metric, fold, value, x=np.nan, subset="var10"):
-    names = {"setting": subset, "method": method.replace("_", "-"), "repeat": str(fold)}
-    return {**names, "metric": metric, "x": x, "value": value}
-
-
-def scores(metric="map", turned=(), subset="var10", **levels):
-    """A number of five folds at a level a method; `turned` methods have the folds' noise the other way round."""
-    return [
-        row(method, metric, fold, level + (-10 * noise if method in turned else noise), subset=subset)
-        for method, level in levels.items()
-        for fold, noise in enumerate(NOISE)
-    ]
-
-
-def curve(method, values, metric="traced_map", subset="var10", steps=None, noisy=True):
-    """A traced number of five folds at the steps 0, 1000, 2000, ..."""
-    return [
-        row(method, metric, fold, value + noise * noisy, x, subset)
-        for x, value in zip(steps or range(0, 1000 * len(values), 1000), values, strict=True)
-        for fold, noise in enumerate(NOISE)
-    ]
+    Methods that are `turned` have the folds' noise the other way round.
+    """
+    found = []
+    for method, values in levels.items():
+        at = [np.nan] if np.isscalar(values) else steps or range(0, 1000 * len(values), 1000)
+        names = {"setting": subset, "method": method.replace("_", "-"), "metric": metric}
+        for x, value in zip(at, np.atleast_1d(values), strict=True):
+            noises = enumerate(-10 * noise if method in turned else noise for noise in NOISE)
+            found += [{**names, "repeat": str(fold), "x": x, "value": value + noise} for fold, noise in noises]
+    return found
 
 
 def fits(subset="var10", **columns):
@@ -125,11 +108,6 @@ def fits(subset="var10", **columns):
         for fold in range(5)
     ]
     return pd.DataFrame(rows).groupby(["subset", "method", "fold"], as_index=False).first()
-
-
-def against(**differences):
-    """Numbers of OASIS, and of methods that it is so much above."""
-    return scores(oasis=0.4, **{method: 0.4 - difference for method, difference in differences.items()})
 
 
 def images(folder):
@@ -155,26 +133,25 @@ def images(folder):
 
 
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}
-CANDIDATES = (
-    pd.DataFrame(scores(oasis_equal=0))
-    .rename(columns={"setting": "subset", "repeat": "fold"})[["subset", "method", "fold"]]
-    .assign(aggressiveness=0.3, step=100, map=0.25)
-)
+CANDIDATES = pd.DataFrame({"subset": "var10", "method": "oasis-equal", "fold": range(5)})
+CANDIDATES = CANDIDATES.assign(aggressiveness=0.3, step=100, map=0.25)
 
 
-def study_with_all(tables=None, **more):
-    at_minimum = {"lmnn_factor": 0.2}
-    rows = scores(**LEVELS, **at_minimum) + scores("train_map", **LEVELS, **at_minimum)
-    k = np.arange(1, 100)
-    for method, level in {**LEVELS, "oasis-proj": 0.32}.items():
-        rows += curve(method, 1.5 * level * np.exp(-k / 80), "p@k", steps=k.tolist())
-    rows += scores("map of new classes", oasis=0.29, euclidean=0.3) + scores(oasis_psd=0.4)
-    rows += curve("oasis", (0.2, 0.25), "map of few images", steps=(5, 20))
-    rows += scores(oasis_equal=0.34, lmnn_equal=0.3) + scores("train_map", lmnn_equal=0.5)
-    for method in ("oasis", "mcml", "lmnn", *PSD):
-        rows += curve(method, (0.23, 0.3, 0.33)) + curve(method, (0.23, 0.5, 0.9), "traced_train_map")
-    for method in ("ranker 0", "ranker 1", "average of 2"):
-        rows += curve(method, (0.23, 0.28, 0.3), "ranker_map")
+def study_with_all(tables=(), **more):
+    """A study with all kinds of numbers; MCML did not end."""
+    k, at_minimum = np.arange(1, 100), {"lmnn_factor": 0.2}
+    at_k = {method: 1.5 * level * np.exp(-k / 80) for method, level in (LEVELS | {"oasis_proj": 0.32}).items()}
+    equal, traced = {"oasis_equal": 0.34, "lmnn_equal": 0.3}, ("oasis", "mcml", "lmnn", *PSD)
+    numbers = [
+        *rows(**LEVELS, **at_minimum, **equal, oasis_psd=0.4),
+        *rows("train_map", **LEVELS, **at_minimum, lmnn_equal=0.5),
+        *rows("p@k", steps=k.tolist(), **at_k),
+        *rows("map of new classes", oasis=0.29, euclidean=0.3),
+        *rows("map of few images", oasis=(0.2, 0.25), steps=(5, 20)),
+        *rows("traced_map", **dict.fromkeys(traced, (0.23, 0.3, 0.33))),
+        *rows("traced_train_map", **dict.fromkeys(traced, (0.23, 0.5, 0.9))),
+        *rows("ranker_map", **dict.fromkeys(("ranker 0", "ranker 1", "average of 2"), (0.23, 0.28, 0.3))),
+    ]
     fitted = ("oasis", "lego", "mcml", "lmnn-factor", "lmnn-equal")
     alike = {"n_words": 1000, "nonzeros_per_image_train": 50.0, "n_classes": 10}
     of_oasis = {"symmetry_index": 0.95, "aggressiveness": 0.1, "n_steps": 1000.0, "at_grid_edge": True}
@@ -183,13 +160,13 @@ def study_with_all(tables=None, **more):
     some["not_converged"] = {"mcml": UNFINISHED}
     recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
-    given = {"manifest": manifest, "selections": CANDIDATES} | (tables or {})
-    images = np.linspace(-0.1, 0.1, 9)
-    queries = {("var10", method): {0: pd.Series(level + 0.1 * level * images)} for method, level in LEVELS.items()}
-    return contrasted(study(rows, fits=recorded, tables=given, **more), queries)
+    given = {"manifest": manifest, "selections": CANDIDATES} | dict(tables)
+    spread = np.linspace(0.9, 1.1, 9)
+    queries = {("var10", method): {0: pd.Series(level * spread)} for method, level in LEVELS.items()}
+    return study(numbers, fits=recorded, tables=given, queries=queries, **more)
 
 
 def example(folder):
     """A study with all kinds of numbers and pictures, and one that was not run."""
     tables, files = images(folder)
-    return study_with_all(tables=tables, files=files), study().finished({}, not_run=NOT_RUN)
+    return study_with_all(tables, files=files), finished(settled(), not_run=ABSENT)

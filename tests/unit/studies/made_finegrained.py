@@ -1,15 +1,12 @@
-"""Made-up numbers of a fine-grained study, in the shapes that the workflow writes, and a study of them."""
-
-from types import MappingProxyType
+"""Made-up numbers of a fine-grained study, in the shapes that the workflow writes, and small images of one."""
 
 import numpy as np
 import pandas as pd
-from contract import NOT_RUN, claims, printed
+from contract import ABSENT, finished
 from PIL import Image
 
-from lookalike.core.files import write_array, write_table
+from lookalike.core.files import write_array
 from lookalike.data.relevance import RelevanceData
-from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.ranking import triplet_metrics
 from lookalike.studies.finegrained.contrasts import claimed_pairs, contrasts_of
@@ -17,8 +14,6 @@ from lookalike.studies.finegrained.results import of_curve, of_fits, of_levels
 from lookalike.studies.finegrained.systems import BY_CLASS, DEEP, TABLE1, TABLE2, is_network, training_name
 from lookalike.studies.rooms import study_of
 
-CLAIM_ROWS = claims("finegrained")
-PRINTED = printed("finegrained")
 NONE, UNIFORM = "multiscale-weighted-000", "multiscale-uniform-000"
 SHARES = {NONE: (84.0, 7.3), "multiscale-weighted-050": (85.9, 6.6)}
 SHARES |= {"multiscale-weighted-100": (85.5, 6.0), UNIFORM: (84.2, 6.7)}
@@ -28,11 +23,16 @@ SYSTEMS = [*TABLE1, *TABLE2[:-1]]
 LEVELS = dict(zip(SYSTEMS, zip(PRECISIONS, (score / 1000 for score in SCORES), strict=True), strict=True)) | SHARES
 """System to its precision and its score in thousands, as the paper prints them where it does."""
 KINDS = ("in-class", "out-of-class")
-REAL = {"kind": "triplets", "title": "rated triplets"}
+REAL = {"kind": "triplets", "title": "our triplets"}
 """Settings of triplets that people rated."""
+FITS = {
+    "deep-ranking": {"n_steps": 450, "kept_step": 300, "settings": {"batch": 32}, "finished": True},
+    "l1hashkpca": {"dimensions": 128},
+}
+"""How a training of DeepRanking ended, and what the paper's text tells of an embedding."""
 
 
-def toy_numbers(levels, k=30, *, reach=0.8, kinds=KINDS, seeds=3):
+def toy_numbers(levels, k, reach, kinds, seeds):
     """Return what a bootstrap gives of levels and all pairs; kinds of negatives differ by 6 points in precision."""
     rows, names = [], triplet_metrics.metric_names(k)
     for system, (precision, thousands) in levels.items():
@@ -40,26 +40,16 @@ def toy_numbers(levels, k=30, *, reach=0.8, kinds=KINDS, seeds=3):
             n = 14_000 if subset == "all" else 7_000
             score = thousands * n / 14
             values = (precision + shift, reach), (score, 2 * reach * n / 100), (100 * score / n, 2 * reach)
-            counts = {"n_triplets": n, "n_queries": n // 4, "median_pool": 1_000}
-            counts["n_seeds"] = seeds if is_network(system) else 1
+            about = {"system": system, "subset": subset, "n_triplets": n, "n_queries": n // 4, "median_pool": 1_000}
+            about["n_seeds"] = seeds if is_network(system) else 1
             for metric, (value, own) in zip(names, values, strict=True):
-                about = {"system": system, "subset": subset, "metric": metric, "value": value}
-                rows.append(about | {"low": value - own, "high": value + own} | counts)
+                rows.append(about | {"metric": metric, "value": value, "low": value - own, "high": value + own})
     frame = pd.DataFrame(rows)
     keys = ["subset", "metric", "n_queries"]
     pairs = frame.merge(frame, on=keys, suffixes=("_a", "_b")).query("system_a != system_b")
-    pairs["difference"] = pairs["value_a"] - pairs["value_b"]
-    own = pairs["metric"].map(dict(zip(names, (reach, 140 * reach, reach), strict=True))).astype(float)
-    pairs = pairs.assign(low=pairs["difference"] - own, high=pairs["difference"] + own)
-    pairs["p_value"] = np.where(pairs["difference"].abs() <= own, 0.6, 0.001)
+    gap, own = pairs["value_a"] - pairs["value_b"], np.where(pairs["metric"] == names[1], 140 * reach, reach)
+    pairs = pairs.assign(difference=gap, low=gap - own, high=gap + own, p_value=np.where(gap.abs() <= own, 0.6, 0.001))
     return frame, pairs[list(triplet_metrics.CONTRAST_COLUMNS)]
-
-
-FITS = {
-    "deep-ranking": {"n_steps": 450, "kept_step": 300, "settings": {"batch": 32}, "finished": True},
-    "l1hashkpca": {"dimensions": 128},
-}
-"""How a training of DeepRanking ended, and what the paper's text tells of an embedding."""
 
 
 def toy_curves():
@@ -68,96 +58,64 @@ def toy_curves():
     rise, noise = 1 - np.exp(-place / 5), np.random.default_rng(1).normal(0, 0.006, 20)
     curve = {"seen": 3_200 * place, "loss": 0.5 - 0.3 * rise, "validation_loss": 0.5 - 0.25 * rise + noise}
     curve |= {"triplet_accuracy": 0.6 + 0.3 * rise, "validation_precision": 0.6 + 0.25 * rise + noise}
-    ranking = pd.DataFrame(curve)
     names = {"triplet_accuracy": "accuracy", "validation_precision": "validation_accuracy"}
-    return {
-        "convnet": ranking.rename(columns=names),
-        "single-scale-ranking": ranking,
-        DEEP: ranking.copy(),
-        NONE: ranking,
-    }
+    curves = {system: pd.DataFrame(curve) for system in ("convnet", "single-scale-ranking", DEEP, NONE)}
+    return curves | {"convnet": curves["convnet"].rename(columns=names)}
 
 
 def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundings=(), **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than usual."""
     found = {"folder": ".", "has_training": True, "has_torch": True, "is_graded": True} | dict(surroundings)
     shared = {"seed": seed, "datasets": {"made": {"kind": kind, "title": title}}}
-    return study_of(
-        "finegrained", "made", {"study": {"network": {}} | section, "shared": shared, "surroundings": found}
-    )
+    settings = {"study": {"network": {}} | section, "shared": shared, "surroundings": found}
+    return study_of("finegrained", "made", settings)
 
 
-def toy_results(levels, k=30, *, curves=None, finished=None, fits=None):
-    """Rows of results of these numbers, of every seed alike."""
+def study(levels=LEVELS, *, reach=0.8, kinds=KINDS, seeds=3, curves=(), fits=(), tables=(), files=(), **settings):
+    """The study of these numbers, as if a bootstrap had given them; every seed of a network has the same ones."""
+    own = given(**settings)
+    levels, pairs = toy_numbers(levels, own.k, reach, kinds, seeds)
     trained = levels.loc[levels.index.repeat(levels["n_seeds"])]
-    seeds = trained.groupby(["system", "subset", "metric"]).cumcount() + 1
-    trained = trained.assign(system=list(map(training_name, trained["system"], seeds)))
-    fits = dict(fits or {}) | {name: {"finished": has_ended} for name, has_ended in (finished or {}).items()}
-    curves = [of_curve(name, curve) for name, curve in (curves or {}).items()]
-    parts = [of_levels(trained, k), pd.DataFrame(list(of_fits(fits, 14_000))), *curves]
-    return results_frame(pd.concat(parts, ignore_index=True).assign(study="finegrained"))
-
-
-def toy_study(folder, /, tables, *, files=None, **settings):
-    """The study of some tables, with all claims of its paper."""
-    paths = {name: str(folder / f"{name}.parquet") for name in tables}
-    for name, table in tables.items():
-        write_table(table, paths[name])
-    return given(**settings).finished(paths | (files or {}), PRINTED, CLAIM_ROWS)
-
-
-def of_numbers(
-    folder, /, levels=LEVELS, *, tables=(), files=None, results=(), contrasted=True, bootstrap=(), **settings
-):
-    """The study of these numbers, as if a bootstrap had given them."""
-    k = settings.get("score", {}).get("k", 30)
-    levels, pairs = toy_numbers(levels, k, **dict(bootstrap))
-    tables = dict(tables) | {"results": toy_results(levels, k, **dict(results))}
-    study = toy_study(folder, tables, files=files, **settings)
-    claimed = set(claimed_pairs(study)) if contrasted else ()
+    seed = trained.groupby(["system", "subset", "metric"]).cumcount() + 1
+    trained = trained.assign(system=list(map(training_name, trained["system"], seed)))
+    curves = [of_curve(name, curve) for name, curve in dict(curves).items()]
+    parts = [of_levels(trained, own.k), pd.DataFrame(list(of_fits(dict(fits), 14_000))), *curves]
+    results = results_frame(pd.concat(parts, ignore_index=True).assign(study="finegrained"))
+    own = finished(own, {"results": results, **dict(tables)}, files)
+    claimed = set(claimed_pairs(own))
     pairs = pairs[[pair in claimed for pair in zip(pairs["system_a"], pairs["system_b"], strict=True)]]
-    study.contrasted_by(contrasts_of(study, levels, pairs))
-    return study
-
-
-def drawn(study, name):
-    """Return what one exhibit of a study is, by the name of its files."""
-    exhibit = next(item for item in exhibits_of("finegrained").values() if item.name == name)
-    return exhibit.draw(study.drawing(exhibit))
+    own.contrasted_by(contrasts_of(own, levels, pairs))
+    return own
 
 
 CATEGORIES = ("001.mug", "002.dog", "003.fern", "004.bus")
 PER_CATEGORY = 10
 N_MADE = len(CATEGORIES) * PER_CATEGORY
+QUERIES = list(zip(range(0, N_MADE, PER_CATEGORY), CATEGORIES, strict=True))
 
 
 def toy_triplets():
     """Two triplets of the first image of each category, one of each kind."""
-    rows = []
-    for query, label in zip(range(0, N_MADE, PER_CATEGORY), CATEGORIES, strict=True):
-        rows.append((len(rows), query, query + 1, query + 2, label, "in-class"))
-        rows.append((len(rows), query, query + 1, (query + PER_CATEGORY) % N_MADE, label, "out-of-class"))
-    return pd.DataFrame(rows, columns=["triplet", "query", "positive", "negative", "text_query", "kind"])
+    rows = [
+        (query, query + 1, (query + further) % N_MADE, label, kind)
+        for query, label in QUERIES
+        for kind, further in zip(KINDS, (2, PER_CATEGORY), strict=True)
+    ]
+    columns = ["query", "positive", "negative", "text_query", "kind"]
+    return pd.DataFrame(rows, columns=columns).rename_axis("triplet").reset_index()
 
 
 def toy_pairs():
     """The pool of a text query: the first five images of its category and one of the next; one pair beside it."""
-    rows = []
-    for query, label in zip(range(0, N_MADE, PER_CATEGORY), CATEGORIES, strict=True):
-        rows += [(label, query, query + step, True) for step in range(1, 6)]
-        rows += [(label, query, (query + PER_CATEGORY) % N_MADE, True), (label, query, query + 9, False)]
+    steps = (*range(1, 6), PER_CATEGORY, 9)
+    rows = [(label, query, (query + step) % N_MADE, step != 9) for query, label in QUERIES for step in steps]
     return pd.DataFrame(rows, columns=["text_query", "query", "candidate", "in_pool"])
 
 
 def toy_outcomes():
     """Which triplets two systems have right: shares of 0, 1/2 and 1 of the queries 0, 10, 20, 30."""
-    shares_of = {"convnet": (0.0, 0.5, 1.0, 0.5), "deep-ranking": (1.0, 1.0, 0.0, 0.5)}
-    rows = [
-        (system, 2 * query + item, share if share != 0.5 else float(item))
-        for system, shares in shares_of.items()
-        for query, share in enumerate(shares)
-        for item in range(2)
-    ]
+    right = {"convnet": (0, 0, 0, 1, 1, 1, 0, 1), "deep-ranking": (1, 1, 1, 1, 0, 0, 0, 1)}
+    rows = [(system, triplet, float(own)) for system, owns in right.items() for triplet, own in enumerate(owns)]
     return pd.DataFrame(rows, columns=["system", "triplet", "outcome"])
 
 
@@ -173,17 +131,10 @@ def toy_images(folder):
     return pd.DataFrame(rows, columns=["image_id", "path", "label"])
 
 
-def study_of_images(
-    folder,
-    /,
-    *,
-    systems=("convnet", "oasis", "deep-ranking"),
-    levels=MappingProxyType({"oasis": (80.0, 7.0)}),
-    outcomes=None,
-    files=None,
-    curves=None,
-    **settings,
-):
+MEASURED = ("convnet", "oasis", "deep-ranking")
+
+
+def study_of_images(folder, levels=None, *, systems=MEASURED, outcomes=None, files=(), **settings):
     """The study of these images; distances rise along the pairs for OASIS, and fall for the networks."""
     pairs, distances = toy_pairs(), []
     for system in systems:
@@ -191,22 +142,19 @@ def study_of_images(
         write_array(np.arange(len(pairs), dtype=np.float32)[:: 1 if system == "oasis" else -1], path)
         distances.append(str(path))
     tables = {"manifest": toy_images(folder / "images"), "triplets": toy_triplets(), "pairs": pairs}
-    tables |= {"outcomes": toy_outcomes() if outcomes is None else outcomes}
-    found = {"folder": str(folder / "images")} | settings.pop("surroundings", {})
-    files = {"distances": distances, **(files or {})}
-    results = {"curves": curves, "fits": FITS}
-    return of_numbers(
-        folder, levels, tables=tables, files=files, results=results, surroundings=found, **{"kind": BY_CLASS} | settings
-    )
+    tables["outcomes"] = toy_outcomes() if outcomes is None else outcomes
+    found = {"folder": str(folder / "images")}
+    settings = {"kind": BY_CLASS, "surroundings": found, "fits": FITS} | settings
+    files = {"distances": distances, **dict(files)}
+    return study(levels or {"oasis": (80.0, 7.0)}, tables=tables, files=files, **settings)
 
 
 def toy_relevance(folder, *, graded=True):
     """Graded relevance within each category, image ids as in the manifest; or none. Returns it, and its file."""
     drawn = np.random.default_rng(3).uniform(0.1, 1, (len(CATEGORIES), PER_CATEGORY, PER_CATEGORY))
-    blocks = {
-        label: (item + item.T) * (1 - np.eye(PER_CATEGORY)) for label, item in zip(CATEGORIES, drawn, strict=True)
-    }
-    data = RelevanceData.from_blocks(np.arange(N_MADE), np.repeat(CATEGORIES, PER_CATEGORY), blocks)
+    grades = (drawn + drawn.transpose(0, 2, 1)) * (1 - np.eye(PER_CATEGORY))
+    blocks, labels = dict(zip(CATEGORIES, grades, strict=True)), np.repeat(CATEGORIES, PER_CATEGORY)
+    data = RelevanceData.from_blocks(np.arange(N_MADE), labels, blocks)
     if not graded:
         data = RelevanceData.from_pairs([0, 1], ["a", "b"], [], [], [])
     data.save(folder / "relevance.npz")
@@ -223,6 +171,6 @@ def toy_filters(folder):
 
 def example(folder):
     """A study of images that people rated, with all kinds of numbers and pictures, and one that was not run."""
-    files, named = toy_filters(folder) | toy_relevance(folder)[1], REAL | {"title": "our triplets"}
-    study = study_of_images(folder, levels=LEVELS, curves=toy_curves(), files=files, **named)
-    return study, given(title="our triplets").finished({}, not_run=NOT_RUN)
+    files = toy_filters(folder) | toy_relevance(folder)[1]
+    whole = study_of_images(folder, LEVELS, curves=toy_curves(), files=files, **REAL)
+    return whole, finished(given(title="our triplets"), not_run=ABSENT)

@@ -4,13 +4,12 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import NOT_RUN, claims, contrasted, printed
+from contract import ABSENT, contrasted, finished
 from PIL import Image
 
-from lookalike.core.files import write_json, write_table
+from lookalike.core.files import write_json
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.schema import Ratings, Shared
-from lookalike.exhibits.registry import exhibits_of
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.questionnaire import draw_plan
 from lookalike.studies.human.ratings import COLUMNS, results_of
@@ -79,26 +78,18 @@ def given(kind="folder"):
 
 
 def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
-    """A study whose images, rankings and ratings lie in a folder."""
+    """A study whose images and rankings lie in a folder."""
     (folder / "images").mkdir()
-    for image_id in IDS:
-        Image.fromarray(np.full((30 + image_id % 7, 40, 3), image_id, np.uint8)).save(folder / f"images/{image_id}.png")
-    paths = [f"{image_id}.png" for image_id in IDS]
-    write_table(pd.DataFrame({"image_id": IDS, "path": paths, "label": LABELS}), folder / "manifest.parquet")
+    for id in IDS:
+        Image.fromarray(np.full((30 + id % 7, 40, 3), id, np.uint8)).save(folder / f"images/{id}.png")
     write_json({"root": str(folder / "images")}, folder / "images.json")
     (rankings or make_rankings()).save(folder / "ranks.npz")
-    ratings = make_ratings(n_queries=2) if ratings is None else ratings
-    write_table(results_of(ratings), folder / "results.parquet")
-    files = {path.stem: str(path) for path in folder.iterdir() if path.is_file()}
-    return contrasted("human", given(kind).finished(files, printed("human"), claims("human")))
-
-
-def drawn(study, id):
-    """An exhibit as data, and the study as it is while that is drawn."""
-    exhibit = exhibits_of("human")[id]
-    return exhibit.draw(study.drawing(exhibit)), study.drawing(exhibit)
+    manifest = pd.DataFrame({"image_id": IDS, "path": [f"{id}.png" for id in IDS], "label": LABELS})
+    results = results_of(make_ratings(n_queries=2) if ratings is None else ratings)
+    files = {"images": str(folder / "images.json"), "ranks": str(folder / "ranks.npz")}
+    return contrasted(finished(given(kind), {"manifest": manifest, "results": results}, files))
 
 
 def example(folder):
     """A study that people rated, and one that was not run."""
-    return make_study(folder, ratings=make_ratings(simulated=False)), given().finished({}, not_run=NOT_RUN)
+    return make_study(folder, ratings=make_ratings(simulated=False)), finished(given(), not_run=ABSENT)

@@ -1,10 +1,10 @@
-"""Made-up numbers of a landmark study in the shapes that the workflow writes: 7 landmarks, 5 draws, 3 codebooks."""
+"""Made-up runs of a landmark study: 7 landmarks, 5 draws, 3 codebooks; and small photographs with their rankings."""
 
 from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import NOT_RUN, claims, contrasted, printed, with_tables
+from contract import ABSENT, contrasted, finished
 from PIL import Image
 
 from lookalike.core.files import write_json
@@ -21,7 +21,6 @@ LEARNED = ("qpao", "oasis-diagonal", "soml-tg", "soml-da")
 GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "soml-da": 0.13}
 SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75}
 SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "soml-da": 0.05}
-DRAWS = 5
 PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}}
 PARAMETERS |= {"soml-da": {"regularization": 1e-6, "gamma": 1e-4}}
 TITLES = {method: PRINTED_TITLES[method] for method in ("tfidf", *LEARNED)}
@@ -30,9 +29,8 @@ PAPERS_METHODS = {
     method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
     for method, title in TITLES.items()
 }
-SECTION = {"landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "learning": {"draws": DRAWS}}
+SECTION = {"landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "learning": {"draws": 5}}
 """The paper's settings on Oxford5K."""
-PRINTED, CLAIMS = printed("landmark"), claims("landmark")
 
 
 def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
@@ -40,88 +38,56 @@ def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
     section = {**SECTION, "codebooks": list(codebooks)} | section
     described = {id: given if isinstance(given, dict) else {"words": given} for id, given in codebooks.items()}
     shared = {"seed": 0, "datasets": {"made": {"kind": kind, "title": title}}, "methods": PAPERS_METHODS}
-    settings = {"study": section, "shared": {**shared, "codebooks": described}}
-    return study_of("landmark", "made", settings)
+    return study_of("landmark", "made", {"study": section, "shared": {**shared, "codebooks": described}})
 
 
-def study(tables, files=None, *, not_run="", **changes):
-    """A study whose tables are given, by name, as frames: of numbers and records of runs, rows of results are made."""
+def runs(gain=None, sparsity=None, *, draws=5, landmarks=LANDMARKS):
+    """A row a run, of its numbers and its record: learning helps by `gain`, a number or one a landmark."""
+    gains, shares, rows = gain or GAIN, SPARSITY if sparsity is None else sparsity, []
+    for (place, codebook), (number, landmark), method, draw in product(
+        enumerate(WORDS), enumerate(landmarks), gains, range(draws)
+    ):
+        value = 0.3 + np.broadcast_to(gains[method], len(landmarks))[number] + 0.002 * draw
+        value += 0.001 * number if method != "tfidf" else 0.05 * place
+        used = 1 - shares.get(method, np.nan) - 0.0005 * ((number + draw) % 3)
+        zero = 1 - used * 0.3 ** (place * ("soml" in method))
+        run = {"representation": codebook, "n_words": WORDS[codebook], "subset": landmark, "method": method}
+        run |= {"map": value, "map_full": value - 0.04, "sparsity": zero}
+        took = SECONDS[method] * (4.0**place if method in ("qpao", "oasis-diagonal") else 1)
+        run |= {"fold": draw, "cpu_seconds": {"fit": took}, "not_converged": "", "converged": None, "n_test": 4555}
+        rows.append(run | {"n_triplets": 100_000 if method == "oasis-diagonal" else 21_000})
+    return pd.DataFrame(rows)
+
+
+def study(runs, files=(), *, tables=(), **changes):
+    """The study of these runs, and of its lead where its settings have one, with its contrasts."""
     own, tables = given(**changes), dict(tables)
-    if {"metrics", "fits"} <= set(tables):
-        runs = (tables.pop(name) for name in ("metrics", "fits"))
-        runs = [select(rows, representation=own.codebooks, subset=own.landmarks) for rows in runs]
-        n_landmarks, records = len(own.landmarks), runs[1].to_dict("records")
-        rows = results_frame(rows_of_runs(own, runs[0], records))
-        lead = [tables["results"]] if "results" in tables else []
-        tables["results"] = pd.concat([results_of(rows, records, n_landmarks, 5062), *lead], ignore_index=True)
-        tables["times"] = times_of(records, n_landmarks)
-    named = {name: name for name in tables} | (files or {})
-    found = with_tables(own.finished(named, PRINTED, CLAIMS, not_run), **tables)
-    return contrasted("landmark", found) if "results" in tables else found
+    records = select(runs, representation=own.codebooks, subset=own.landmarks).to_dict("records")
+    numbers = ({name: run[name] for name in ("map", "map_full", "sparsity") if run[name] >= 0} for run in records)
+    rows = results_frame(row for run, own in zip(records, numbers, strict=True) for row in rows_of_run(own, run))
+    lead = lead_rows() if "lead" in changes else None
+    tables["results"] = pd.concat([results_of(rows, records, len(own.landmarks), 5062), lead], ignore_index=True)
+    tables["times"] = times_of(records, len(own.landmarks))
+    return contrasted(finished(own, tables, files))
 
 
-def rows_of_runs(own, metrics, records):
-    """Rows of results of every run, of numbers in a frame; runs without a record ended by themselves."""
-    keys = ["representation", "subset", "method", "fold"]
-    numbers = {key: run.set_index("metric")["value"].to_dict() for key, run in metrics.groupby(keys)}
-    recorded = {tuple(record[key] for key in keys): record for record in records}
-    for run in {**numbers, **recorded}:
-        fit = {"not_converged": "", "converged": None} | dict(zip(keys, run, strict=True)) | recorded.get(run, {})
-        yield from rows_of_run(numbers.get(run, {}), fit | {"n_words": WORDS[run[0]]})
-
-
-def metrics(gain=None, sparsity=None, *, draws=DRAWS, landmarks=LANDMARKS, codebooks=WORDS):
-    """Numbers of every run: learning helps by `gain`, a number or one a landmark."""
-    random, gains, rows = np.random.default_rng(0), GAIN if gain is None else gain, []
-    keys = product(enumerate(codebooks), enumerate(landmarks), gains, range(draws))
-    for (place, codebook), (number, landmark), method, draw in keys:
-        own = gains[method][number] if np.ndim(gains[method]) else gains[method]
-        value = 0.3 + own + 0.002 * draw + (0.001 * number if method != "tfidf" else 0.05 * place)
-        found = [("map", value), ("map_full", value - 0.04)]
-        zero = (SPARSITY if sparsity is None else sparsity).get(method)
-        if zero is not None:
-            zero = 1 - (1 - zero) * 0.3**place if "soml" in method else zero
-            found.append(("sparsity", zero + (random.normal(0, 0.001) if zero else 0.0)))
-        rows += [(codebook, landmark, draw, method, *number) for number in found]
-    return pd.DataFrame(rows, columns=["representation", "subset", "fold", "method", "metric", "value"])
-
-
-def fits(*, draws=DRAWS):
-    """Return what the fits recorded: those of QPAO and OASIS take longer with more words."""
-    random, rows = np.random.default_rng(1), []
-    keys = product(enumerate(WORDS), LANDMARKS, SECONDS.items(), range(draws))
-    for (place, codebook), landmark, (method, seconds), draw in keys:
-        growth = 4.0**place if method in ("qpao", "oasis-diagonal") else 1.0
-        took = seconds * growth * random.uniform(0.9, 1.2)
-        rows.append((codebook, WORDS[codebook], landmark, method, draw, {"fit": took}))
-    columns = ["representation", "n_words", "subset", "method", "fold", "cpu_seconds"]
-    table = pd.DataFrame(rows, columns=columns).assign(not_converged="", converged=None)
-    triplets = np.where(table["method"] == "oasis-diagonal", 100_000, 21_000)
-    return table.assign(n_triplets=triplets, n_test=4555)
-
-
-def results():
+def lead_rows():
     """Rows of results with two codebooks and two numbers of features: S-TG is below OASIS with few features."""
     above = {"oasis-diagonal": 0.0, "soml-da": 2.0, "oasis-chosen": 0.0, "soml-tg-chosen": 3.0, "soml-da-chosen": 1.0}
     rows = []
     for words, (features, mean) in product((1000, 10_000), {"400": 390.0, "all": 1850.0}.items()):
-        names = {"study": "landmark", "setting": f"words={words};features={features}"}
-        rows.append({**names, "metric": "features of a photograph", "value": mean, "unit": "features"})
+        setting = f"words={words};features={features}"
+        rows.append({"setting": setting, "metric": "features of a photograph", "value": mean, "unit": "features"})
         gains = above | {"soml-tg": -3.0 if features == "400" else 5.0}
-        for (method, gain), place, draw in product(gains.items(), range(4), range(2)):
-            of_landmark = {"setting": f"{names['setting']};landmark={LANDMARKS[place]}", "repeat": str(draw)}
-            wiggle = 0.2 * (place - 1.5) * (method != "oasis-diagonal")
-            value = {"metric": "map_full", "value": 40 + 3 * place + gain + wiggle, "unit": "percent"}
-            rows.append({**names, "method": method, **of_landmark, **value})
-    return results_frame(rows)
-
-
-def tables(**changes):
-    return {"metrics": metrics(), "fits": fits(), **changes}
+        for (method, gain), place, draw in product(gains.items(), range(4), "01"):
+            names = {"setting": f"{setting};landmark={LANDMARKS[place]}", "method": method, "repeat": draw}
+            value = 40 + 3 * place + gain + 0.2 * (place - 1.5) * (method != "oasis-diagonal")
+            rows.append({**names, "metric": "map_full", "value": value, "unit": "percent"})
+    return results_frame(rows).assign(study="landmark")
 
 
 def pictures(folder):
-    """Files of three queries in small photographs of noise: learning helps one of them, and harms another."""
+    """Tables and files of three queries in small photographs of noise: learning helps one of them, and harms others."""
     random = np.random.default_rng(3)
     paths = [f"image_{image:02d}.png" for image in range(14)]
     for path in paths:
@@ -144,8 +110,9 @@ def rankings(folder, queries, landmark, method):
     own = queries[queries["landmark"] == landmark]
     early, late = [3, 4, 6, 5, 7, 8, 9, 10, 11, 12, 13], [7, 8, 5, 9, 10, 3, 11, 12, 4, 13, 6]
     is_early = [(query == "all_souls_1") == (method == "soml-da") for query in own["query"]]
-    places = [early if first else late for first in is_early]
-    orders = np.array([[image, *found] for image, found in zip(own["image_id"], places, strict=True)])
+    orders = np.array(
+        [[image, *(early if first else late)] for image, first in zip(own["image_id"], is_early, strict=True)]
+    )
     truth = np.array([3, 4, 5, 6])
     ranks = np.concatenate([[list(order).index(image) + 1 for image in truth] for order in orders])
     names, ids = own["query"].to_numpy(dtype=np.str_), own["image_id"].to_numpy()
@@ -160,6 +127,6 @@ def rankings(folder, queries, landmark, method):
 
 def example(folder):
     """A study with all kinds of numbers and pictures, and one that was not run."""
-    given, files = pictures(folder)
-    whole = {**tables(results=results()), **given}
-    return study(whole, files, lead={"codebooks": [*WORDS]}), study({}, not_run=NOT_RUN)
+    tables, files = pictures(folder)
+    whole = study(runs(), files, tables=tables, lead={"codebooks": [*WORDS]})
+    return whole, finished(given(), not_run=ABSENT)

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pandas as pd
-from contract import NOT_RUN, printed
+from contract import ABSENT, finished
 
-from lookalike.exhibits.registry import exhibits_of
-from lookalike.exhibits.results import results_frame, write_results
+from lookalike.exhibits.results import results_frame
 from lookalike.studies.rooms import study_of
 from lookalike.studies.settings import checked
 from lookalike.studies.web.results import (
@@ -36,14 +35,31 @@ def web_study(*without, rankers=2, **changes):
     return checked({"datasets": {"made": DATA}, "web": {"made": section}}).web["made"]
 
 
-def toy_precision():
+def toy_results():
+    """Precision of three methods over k, and counts of the log."""
     k, rows = np.array([1, 2, 5, 10, 20, 50]), []
     for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
-        for metric, values in ((PRECISION, level / k**0.5), (STANDARD_ERROR, np.full(len(k), 0.001))):
-            rows.append(pd.DataFrame({"method": method, "metric": metric, "x": k, "value": values}))
-        sizes = {"metric": [N_QUERIES, N_GALLERY], "value": [10_000.0, 402_164.0]}
-        rows.append(pd.DataFrame(sizes).assign(method=method))
-    return results_frame(pd.concat(rows).assign(study="web"))
+        curves = {PRECISION: level / k**0.5, STANDARD_ERROR: np.full(len(k), 0.001)}
+        rows += [
+            {"method": method, "metric": metric, "x": x, "value": value}
+            for metric, values in curves.items()
+            for x, value in zip(k, values, strict=True)
+        ]
+        sizes = {N_QUERIES: 10_000.0, N_GALLERY: 402_164.0}
+        rows += [{"method": method, "metric": metric, "value": value} for metric, value in sizes.items()]
+    counts = [
+        (part, quantity, value)
+        for part, (queries, images) in COUNTS.items()
+        for quantity, value in {
+            "queries": queries,
+            "images": images,
+            "pairs": 2.2 * images,
+            "nonzeros_per_image": 69.8,
+            "relevant_per_image": 96.4,
+        }.items()
+    ]
+    counts = counted(pd.DataFrame(counts, columns=["part", "quantity", "value"]))
+    return pd.concat([results_frame(rows).assign(study="web"), counts], ignore_index=True)
 
 
 def ranker_times():
@@ -51,40 +67,19 @@ def ranker_times():
     fit = {"seconds_fit": 4800.0, "cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0}
     fit |= {"n_train": 2_292_259, "n_validation": 20_000, "stopped": "limit"}
     curve = pd.DataFrame({"step": [0, 40, 80], "seconds": [0.0, 2400.0, 4800.0]})
-    ends = ({"ranker": 0, "chosen_step": 80}, {"ranker": 1, "chosen_step": 40})
-    return [row for end in ends for row in times_of_ranker(fit | end, curve)]
+    ends = (fit | {"ranker": ranker, "chosen_step": step} for ranker, step in enumerate((80, 40)))
+    return [row for end in ends for row in times_of_ranker(end, curve)]
 
 
 def toy_times(largest=2_292_259, *, unlearned=(), cut_off=()):
     """Times of both learners by size; those in `unlearned` learned nothing, those in `cut_off` ended at a limit."""
-    oasis = {n: FACTOR * n**EXPONENT for n in (60, 600, 10_000, 100_000, largest)}
-    lmnn = {n: 0.02 + 1e-4 * n + 2e-8 * n**2 for n in (60, 600, 2_000, 6_000, 20_000)}
-    rows = []
-    for method, sizes in (("oasis", oasis), ("lmnn", lmnn)):
-        for n_images, seconds in sizes.items():
-            key, took = (method, n_images), seconds * ((method, n_images) not in unlearned)
-            rows += timed_run(method, n_images, took, "limit" if key in cut_off else "converged")
-    return rows
-
-
-def toy_counts():
-    rows = []
-    for part, (queries, images) in COUNTS.items():
-        rows += [(part, "queries", queries), (part, "images", images), (part, "pairs", 2.2 * images)]
-        rows += [(part, "nonzeros_per_image", 69.8), (part, "relevant_per_image", 96.4)]
-    return pd.DataFrame(rows, columns=["part", "quantity", "value"])
-
-
-def toy_study(folder, exhibit, times=()):
-    """The study as one of its exhibits is given it, with the times of trainings over size."""
-    tables = {
-        "results": pd.concat([toy_precision(), counted(toy_counts())], ignore_index=True),
-        "times": [*(times or toy_times()), *ranker_times()],
-    }
-    for name, rows in tables.items():
-        write_results(rows, folder / f"{name}.parquet")
-    study = given().finished({name: str(folder / f"{name}.parquet") for name in tables}, printed("web"))
-    return study.drawing(exhibits_of("web")[exhibit])
+    seconds = {("oasis", n): FACTOR * n**EXPONENT for n in (60, 600, 10_000, 100_000, largest)}
+    seconds |= {("lmnn", n): 0.02 + 1e-4 * n + 2e-8 * n**2 for n in (60, 600, 2_000, 6_000, 20_000)}
+    return [
+        row
+        for key, took in seconds.items()
+        for row in timed_run(*key, took * (key not in unlearned), "limit" if key in cut_off else "converged")
+    ]
 
 
 def given():
@@ -92,6 +87,12 @@ def given():
     return study_of("web", "made", web_study().params("exhibits"))
 
 
+def study(times=()):
+    """The study with its numbers, and with times of trainings over size."""
+    tables = {"results": toy_results(), "times": results_frame([*(times or toy_times()), *ranker_times()])}
+    return finished(given(), tables)
+
+
 def example(folder):
     """The study with all its numbers, and one that was not run."""
-    return toy_study(folder, "oasis-jmlr-2010/table1"), given().finished({}, not_run=NOT_RUN)
+    return study(), finished(given(), not_run=ABSENT)

@@ -6,34 +6,22 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from contract import claims as claim_rows
-from made_category import CLASSES, DRAFT, JMLR, VAR10, VAR20, contrasted, fits, study, study_with_all
+from contract import asked_of
+from contract import drawn as drawn_of
+from made_category import CLASSES, DRAFT, JMLR, VAR10, VAR20, fits, study, study_with_all
 
 from lookalike.core.settings.model import plain
-from lookalike.exhibits.claims import claims_of
-from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.style import look_of
 from lookalike.exhibits.words import headline
 from lookalike.ranking.comparison import class_jackknife
 from lookalike.studies.category.results import kept_after_the_end
 from lookalike.studies.category.settings import Halves
 
-EVERY = exhibits_of("category")
-SYNTHETIC = {"kind": "synthetic"}
-WORDS_500 = {"representation": {"words": 500}}
-
-
-def whole(id, **more):
-    """A study with all kinds of numbers, given an exhibit; MCML did not end on Var10."""
-    toys = study_with_all(**more) if more else usual_study()
-    return toys.drawing(EVERY[id])
-
-
 usual_study = cache(study_with_all)
 
 
-def drawn(id, **more):
-    return EVERY[id].draw(whole(id, **more))
+def drawn(id):
+    return drawn_of(usual_study(), id)[0]
 
 
 def cell(frame, **keys):
@@ -58,39 +46,24 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
     manifest = pd.DataFrame({"image_id": range(20), "label": CLASSES, "status": "ok"})
     section = {"methods": ["oasis", "mcml", "euclidean"], "minima": ["mcml-factor"], "halves": plain(halves)}
     without = {"variants": [], "set_aside": [], "timed": [], "equal": {}, "projected": []}
-    toys = study(
-        rows,
-        "learning/tens",
-        "table",
-        tables={"manifest": manifest},
-        specs={"mcml-factor": {}},
-        subsets=halves.subsets(),
-        **section,
-        **without,
-    )
+    given = {"tables": {"manifest": manifest}, "specs": {"mcml-factor": {}}, "subsets": halves.subsets()}
+    toys = study(rows, **given, **section, **without)
     assert [exhibit.id for exhibit in toys.own_exhibits()] == ["learning/tens"]
-    toys = contrasted(toys)
     (row,) = toys.contrasts.intervals("classes=10", "map", "oasis", "mcml")
     expected = class_jackknife([3, 4, 5, 6], list(toys.classes_of_half.values()))
     assert (row.mean, row.low, row.high, row.p) == pytest.approx((4.5, expected.low, expected.high, expected.p))
     assert (row.n, row.interval, row.printed) == (20, "jackknife over classes", 4)
-    table = EVERY["learning/tens"].draw(toys)
+    table, _ = drawn_of(toys, "learning/tens")
     # 0.325, 0.335, ... of four halves, each the mean of its two folds
-    assert cell(table.frame, method="oasis", metric="map")[["ours_cell", "printed_cell", "n"]].tolist() == [
-        "40.0 ± 2.6",
-        "33",
-        4,
-    ]
-    assert cell(table.frame, method="mcml-factor", metric="p@10")[["ours_cell", "printed_cell"]].tolist() == [
-        "31.5 ± 1.3",
-        "",
-    ]
+    expected = {("oasis", "map"): ["40.0 ± 2.6", "33", 4], ("mcml-factor", "p@10"): ["31.5 ± 1.3", "", 4]}
+    for (method, metric), cells in expected.items():
+        row = cell(table.frame, method=method, metric=metric)
+        assert row[["ours_cell", "printed_cell", "n"]].tolist() == cells
     _, below = table.sheets
     assert below.heads[1:] == ("mAP [95%, jackknife over classes]", "p", "the paper")
     (gap, _, in_print) = next(row for row in below.rows if row[0] == "MCML")[1:]
     assert (gap[:6], in_print) == ("+4.5 [", "+4")
-    claim = next(claim for claim in claims_of(claim_rows("category")) if claim.id == "jmlr-better-map")
-    assert toys.scope_of(claim).settings == ["classes=10"]
+    assert toys.scope_of(asked_of("category")["jmlr-better-map"]).settings == ["classes=10"]
 
 
 @pytest.mark.parametrize(
@@ -101,8 +74,7 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
          {"ours": 33, "ours_std": 0.1 * math.sqrt(2.5), "ours_cell": "33 ± 0.2", "printed_cell": "33 ± 1.6",
           "printed_setting": "classes=10"}),
         (f"{JMLR}/table4", {"method": "lego", "metric": "p@10"}, {"ours": 150 * 0.27 * np.exp(-10 / 80)}),
-        (f"{JMLR}/table4", {"method": "mcml", "metric": "map"},
-         {"ours_cell": "*"}),
+        (f"{JMLR}/table4", {"method": "mcml", "metric": "map"}, {"ours_cell": "*"}),
         (f"{JMLR}/table4", {"method": "lmnn-factor", "metric": "map"}, {"ours": 20, "printed_cell": ""}),
         # with equal settings; LEGO has no second run and stands for itself
         (f"{JMLR}/table4", {"method": "oasis", "metric": "map, equal"}, {"ours": 34, "printed_cell": ""}),
@@ -152,14 +124,8 @@ def test_tables_have_the_papers_form():
     assert first.heads[:4] == ("10 classes", "", "OASIS", "MCML")
     assert first.rows[0][:3] == ("Mean avg. prec.", "ours", "33 ± 0.2")
     assert below.heading.startswith("Differences: OASIS minus method")
-    assert below.heads[1:] == (
-        "mAP [95%, over folds]",
-        "p",
-        "mAP [95%, over images]",
-        "mAP, equal settings [95%, over folds]",
-        "p",
-        "the paper",
-    )
+    equal = "mAP, equal settings [95%, over folds]"
+    assert below.heads[1:] == ("mAP [95%, over folds]", "p", "mAP [95%, over images]", equal, "p", "the paper")
     assert below.title == "10 classes"
     gaps = {row[0]: row[1:] for row in below.rows}
     assert (*gaps["LEGO"][:2], gaps["LEGO"][-1]) == ("+6.0", "< 0.001", "+6")
@@ -173,12 +139,12 @@ def test_tables_have_the_papers_form():
 
 
 def test_numbers_of_other_data_say_so():
-    toys, table = whole(f"{JMLR}/table4", **SYNTHETIC), drawn(f"{JMLR}/table4", **SYNTHETIC)
+    table, toys = drawn_of(study_with_all(kind="synthetic"), f"{JMLR}/table4")
     assert "Not comparable with the printed numbers: synthetic images." in toys.notes(table)
-    # no hollow markers, and a caption that says so
-    assert not drawn(f"{JMLR}/fig6", **SYNTHETIC).frame["method"].str.contains("printed").any()
     sentence = "Toys (images made by code), 1,000 visterms; mean ± standard deviation over 5 folds."
     assert toys.data_sentence(table) == sentence
+    # no hollow markers
+    assert not drawn_of(toys, f"{JMLR}/fig6")[0].frame["method"].str.contains("printed").any()
 
 
 @pytest.mark.parametrize(
@@ -189,7 +155,7 @@ def test_numbers_of_other_data_say_so():
         ({}, {"classes": ["cats", "dogs"]}, 10, "other classes than the paper's"),
         ({}, {}, 9, "9 of the paper's 10 classes"),
         ({"splits": {"test": 10}}, {}, 10, "other splits than the paper's (test 10, the paper 25)"),
-        (WORDS_500, {}, 10, "another representation (500 words)"),
+        ({"representation": {"words": 500}}, {}, 10, "another representation (500 words)"),
     ],
 )
 def test_why_a_subset_may_not_be_held_against_print(changed, subset, n_classes, why):
@@ -210,17 +176,17 @@ def test_figures_show_what_was_run_and_printed():
     assert hollow == {"OASIS, printed": test.series[0].look, "Euclidean, printed": look_of("euclidean")}
     assert [series.kind for series in drawn(f"{JMLR}/fig7").panels[0].series] == ["thin", "thin", "line"]
     # a fold that ended keeps its last value; the second has no number at step 1 and goes on
-    rows = [(0, 0, 0.2), (0, 1, 0.3), (1, 0, 0.2), (1, 2, 0.5)]
-    names = {"setting": "a", "method": "mcml", "metric": "traced_map"}
-    kept = kept_after_the_end(pd.DataFrame(rows, columns=["repeat", "x", "value"]).assign(**names))
-    kept = kept[["repeat", "x", "value"]]
+    rows, columns = [(0, 0, 0.2), (0, 1, 0.3), (1, 0, 0.2), (1, 2, 0.5)], ["repeat", "x", "value"]
+    curves = pd.DataFrame(rows, columns=columns).assign(setting="a", method="mcml", metric="traced_map")
+    kept = kept_after_the_end(curves)[columns]
     assert sorted(kept.itertuples(index=False, name=None)) == sorted([*rows, (0, 2, 0.3)])
 
 
 def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     overrides = {"lego": {"note": "at most 10 steps"}, "rca": {"note": "not shown"}}
-    toys = whole(f"{JMLR}/table4", subsets={"var10": VAR10 | {"overrides": overrides}, "var20": VAR20})
-    notes = toys.notes(EVERY[f"{JMLR}/table4"].draw(toys))
+    subsets = {"var10": VAR10 | {"overrides": overrides}, "var20": VAR20}
+    table, toys = drawn_of(study_with_all(subsets=subsets), f"{JMLR}/table4")
+    notes = toys.notes(table)
     assert "* marks a fit that did not end within its time limit: MCML in 5 of 5 fits (Var10)." in notes
     assert "LEGO on Var10: at most 10 steps." in notes
     assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 fits (Var10)." in notes
@@ -230,24 +196,19 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
 
 
 def test_steps_of_oasis_on_rows_are_as_many_as_validation_gives_it():
-    both = {
-        "n_updates": dict.fromkeys(("oasis", "oasis-rows"), 900.0),
-        "n_steps": {"oasis": 500.0, "oasis-rows": 1000.0},
-    }
-    times = both | {"cpu_seconds_fit": {"oasis": 6.0, "oasis-rows": 60.0}}
-    toys = contrasted(study([], f"{JMLR}/table5", fits=fits(**times)))
-    assert cell(EVERY[f"{JMLR}/table5"].draw(toys).frame, method="oasis-rows")["ours"] == pytest.approx(0.5)
+    recorded = {"n_updates": (900.0, 900.0), "n_steps": (500.0, 1000.0), "cpu_seconds_fit": (6.0, 60.0)}
+    both = {name: dict(zip(("oasis", "oasis-rows"), values, strict=True)) for name, values in recorded.items()}
+    table, _ = drawn_of(study(fits=fits(**both)), f"{JMLR}/table5")
+    assert cell(table.frame, method="oasis-rows")["ours"] == pytest.approx(0.5)
 
 
 def test_settings_choose_subsets_and_the_headline_has_map_and_classes_left_out(tmp_path):
-    both = {
-        "subsets": {"var10": VAR10, "var20": VAR20},
-        "exhibits": {f"{JMLR}/table4": ["var20"], f"{JMLR}/fig6": ["var20"]},
-    }
-    assert set(drawn(f"{JMLR}/table4", **both).frame["setting"]) == {"var20"}
-    assert set(drawn(f"{DRAFT}/table1", **both).frame["setting"]) == {"var10", "var20"}
-    assert "var10" not in set(drawn(f"{JMLR}/fig6", **both).frame["setting"]), "its curves are of another figure"
-    toys = whole(f"{JMLR}/table4")
+    asked = {f"{JMLR}/{name}": ["var20"] for name in ("table4", "fig6")}
+    both = study_with_all(subsets={"var10": VAR10, "var20": VAR20}, exhibits=asked)
+    for id, expected in {f"{JMLR}/table4": {"var20"}, f"{DRAFT}/table1": {"var10", "var20"}}.items():
+        assert set(drawn_of(both, id)[0].frame["setting"]) == expected
+    assert "var10" not in set(drawn_of(both, f"{JMLR}/fig6")[0].frame["setting"]), "its curves are of another figure"
+    toys = study_with_all()
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')
     toys._files["dropped"] = [str(dropped)]

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from contract import contrasted, with_tables
+from contract import contrasted, drawn, finished
 from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.methods import Fit, Trace
 from lookalike.data.splits import half_of
 from lookalike.exhibits import words
-from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.ranking.comparison import corrected_t_test
 from lookalike.studies.embeddings import protocol
@@ -54,32 +53,26 @@ def test_every_method_ranks_both_halves_and_none_sees_the_new_one():
 
 
 def test_the_table_has_each_method_beside_the_cosine():
-    rows = [
-        {
-            "study": "embeddings",
-            "setting": half,
-            "method": method,
-            "repeat": str(fold),
-            "metric": "map",
-            "value": value,
-            "unit": "fraction",
-        }
-        for half, levels in {"learned": (0.8, 0.7, 0.9, 0.9, 0.95), "new": (0.8, 0.7, 0.5, 0.5, 0.7)}.items()
-        for method, level in zip(("cosine", "euclidean", "lda", "logistic", "oasis"), levels, strict=True)
-        for fold, value in enumerate((level, level + 0.01 * (method == "oasis")))
-    ]
+    rows = pd.DataFrame(
+        [
+            (half, method, str(fold), level + 0.01 * fold * (method == "oasis"))
+            for half, levels in {"learned": (0.8, 0.7, 0.9, 0.9, 0.95), "new": (0.8, 0.7, 0.5, 0.5, 0.7)}.items()
+            for method, level in zip(("cosine", "euclidean", "lda", "logistic", "oasis"), levels, strict=True)
+            for fold in range(2)
+        ],
+        columns=["setting", "method", "repeat", "value"],
+    ).assign(study="embeddings", metric="map", unit="fraction")
     shared = {
         "seed": 7,
         "datasets": {"toys": {"title": "toys", "kind": "embeddings"}},
         "methods": {"oasis": {"learner": "OASIS", "title": "OASIS"}},
     }
     study = study_of("embeddings", "toys", {"study": {"methods": ["oasis"], "halvings": 2}, "shared": shared})
-    study = with_tables(study.finished({"results": "results.parquet"}), results=results_frame(rows))
-    study = contrasted("embeddings", study)
+    study = contrasted(finished(study, {"results": results_frame(rows)}))
     (row,) = study.contrasts.intervals("new", "map", "oasis", "cosine")
     expected = corrected_t_test([-10, -9], 40, 25)
     assert (row.mean, row.low, row.p) == pytest.approx((-9.5, expected.low, expected.p))
-    table = exhibits_of("embeddings")["learning/embeddings"].draw(study)
+    table, _ = drawn(study, "learning/embeddings")
     frame = table.frame.set_index(["method", "setting"])
     assert frame.loc["oasis", "ours_cell"][["learned", "new"]].tolist() == ["95.5 ± 0.7", "70.5 ± 0.7"]
     written = words.gap([row], has_unit=False)

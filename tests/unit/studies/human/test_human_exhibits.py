@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract import check_plan
-from made_human import IDS, LABELS, RANKS, drawn, make_rankings, make_ratings, make_study
+from contract import check_plan, drawn
+from made_human import IDS, LABELS, RANKS, make_rankings, make_ratings, make_study
 from project import own_settings
 
 from lookalike.core.errors import LookalikeError
@@ -39,7 +39,7 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     assert queries(output) == visible
     for row, (_, images) in zip(output.rows, output.frame.groupby("row"), strict=True):
         query, results = images.iloc[0], images.iloc[1:]
-        own = int(np.flatnonzero(found.query_ids == query["image_id"])[0])
+        own = found.query_ids.tolist().index(query["image_id"])
         assert list(results["image_id"]) == list(found.query_ids[found.neighbours[own, :5]])
         right = [labels[image] == query["class"] for image in results["image_id"]]
         assert list(results["relevant"]) == ["yes" if flag else "no" for flag in right]
@@ -78,21 +78,20 @@ def test_images_that_are_not_there_are_said(tmp_path):
         drawn(study, BEST)
 
 
-@pytest.fixture
-def rated(tmp_path):
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
     """A study that people rated."""
-    (tmp_path / "rated").mkdir()
-    return make_study(tmp_path / "rated", ratings=make_ratings(simulated=False))
+    return make_study(tmp_path_factory.mktemp("rated"), ratings=make_ratings(simulated=False))
 
 
 def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(rated, tmp_path):
-    study, (output, _) = rated, drawn(rated, f"{JMLR}/fig3b")
-    own, curve = output.frame[output.frame["series"] == "oasis"].set_index("k"), study.curve()
+    output, _ = drawn(rated, f"{JMLR}/fig3b")
+    own, curve = output.frame[output.frame["series"] == "oasis"].set_index("k"), rated.curve()
     assert own[["precision", "low", "high"]].equals(curve.set_axis(own.index))
     levels = output.frame.set_index("series")["precision"]
-    assert levels["random"] == study.number("random_good")
+    assert levels["random"] == rated.number("random_good")
     assert (levels["oasis, printed"], levels["oasis, printed peak"]) == (0.35, 0.42)
-    ours = [100 * study.number(name) for name in ("precision_at_10", "precision_peak")]
+    ours = [100 * rated.number(name) for name in ("precision_at_10", "precision_peak")]
     assert list(output.cells["ours"]) == pytest.approx(ours)
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=2, n_found=4)), f"{JMLR}/fig3b")
     assert "oasis, printed" not in set(few.frame["series"]), "the axis ends before k = 10"
@@ -146,8 +145,8 @@ def test_queries_are_sorted_by_the_precision_of_oasis(rated):
 )
 def test_claims_about_raters_come_out_both_ways(claim, ratings, verdict, tmp_path):
     study = make_study(tmp_path, ratings=make_ratings(simulated=False, **ratings))
-    frame = claim_records(study).set_index("id")
-    assert frame.loc[claim, "verdict"] == verdict, frame.loc[claim, "evidence"]
+    found = claim_records(study).set_index("id").loc[claim]
+    assert found["verdict"] == verdict, found["evidence"]
 
 
 def test_two_shares_of_the_same_queries_are_contrasted_by_those_that_differ():
@@ -168,13 +167,12 @@ def test_one_rater_alone_has_nobody_beside_him(tmp_path):
     [(True, True, "Synthetic images, simulated raters"), (False, True, "Simulated raters"), (False, False, "")],
 )
 def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner):
-    kind = "synthetic" if synthetic else "folder"
-    study = make_study(tmp_path, ratings=make_ratings(n_queries=2, simulated=simulated), kind=kind)
-    output, entry = drawn(study, f"{JMLR}/fig3b")
+    ratings, kind = make_ratings(n_queries=2, simulated=simulated), "synthetic" if synthetic else "folder"
+    output, entry = drawn(study := make_study(tmp_path, ratings=ratings, kind=kind), f"{JMLR}/fig3b")
     assert entry.corner == corner
     assert claim_records(study).empty == bool(corner), "what is not real decides no claim"
-    assert any("No person rated" in note for note in entry.notes(output)) == simulated
-    assert any(note.startswith("Raters answered 95.0% of the images.") for note in entry.notes(output))
+    notes = " ".join(entry.notes(output))
+    assert ("No person rated" in notes, "Raters answered 95.0% of the images." in notes) == (simulated, True)
     assert f", {'simulated ' if simulated else ''}raters: 6; error bars: standard error" in entry.data_sentence(output)
     gallery, entry = drawn(study, BEST)
     assert entry.corner == ("Synthetic images" if synthetic else "")
@@ -193,13 +191,13 @@ def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_setti
     assert len(check_plan(study)) == 10
     named = (study.title, study.subset_title, study.synthetic)
     assert named == ("synthetic classes", "10 synthetic classes", True)
-    (tmp_path / "data" / "ratings" / "demo").mkdir(parents=True)
+    folder = tmp_path / "data" / "ratings" / "demo"
+    folder.mkdir(parents=True)
     for name in ("bob.csv", "ada.csv", "notes.txt"):
-        (tmp_path / "data" / "ratings" / "demo" / name).touch()
+        (folder / name).touch()
     assert study.raters_files() == ["data/ratings/demo/ada.csv", "data/ratings/demo/bob.csv"]
     ratings["path"] = "elsewhere"
     elsewhere = checked(config).human["demo"]
-    assert elsewhere.raters_files() == []
-    assert elsewhere.params("exhibits") == study.params("exhibits")
+    assert (elsewhere.raters_files(), elsewhere.params("exhibits")) == ([], study.params("exhibits"))
     del config["category"]["demo"]["ratings"]
     assert list(checked(config).human) == ["caltech256"]

@@ -77,19 +77,18 @@ def test_a_picture_that_is_shown_is_not_drawn_again_under_another_id():
 
 def test_a_plan_of_a_run_relates_images_of_one_class():
     words = {"image_id": [4, 5, 7, 9], "path": list("abcd"), "label": list("xxyx"), "sha256": list("wxyz")}
-    manifest = pd.DataFrame(words)
+    manifest, run = pd.DataFrame(words), {"seed": 0, "n_queries": 3, "n_random": 1}
     bare = Rankings(np.arange(5), np.ones(4), 3, np.array([7, 9, 4, 5]))
-    run = {"seed": 0, "n_queries": 3, "n_retrieved": 1, "n_random": 1}
-    with pytest.raises(LookalikeError, match="OASIS has 0 neighbours of each of its 4 test images, and 1 are"):
-        plan_of_run(bare, manifest, **run)
     found = replace(bare, neighbours=np.array([[1], [2], [3], [1]]))
-    plan = plan_of_run(found, manifest, **run)
+    for rankings, there, wanted in ((bare, 0, 1), (found, 1, 10)):
+        message = f"OASIS has {there} neighbours of each of its 4 test images, and {wanted} are to be shown"
+        with pytest.raises(LookalikeError, match=message):
+            plan_of_run(rankings, manifest, n_retrieved=wanted, **run)
+    plan = plan_of_run(found, manifest, n_retrieved=1, **run)
     assert set(plan["query_image"]) == {4, 5, 9}, "those of the larger class come first"
     retrieved = plan[plan["role"] == "retrieved"].set_index("query_image")["image"]
     assert retrieved.to_dict() == {9: 4, 4: 5, 5: 9}
     assert set(plan.loc[plan["role"] == "random", "image"]) == {7}
-    with pytest.raises(LookalikeError, match="has 1 neighbours of each of its 4 test images, and 10 are to be shown"):
-        plan_of_run(found, manifest, **{**run, "n_retrieved": 10})
 
 
 def test_a_plan_from_a_users_own_neighbours():

@@ -16,7 +16,6 @@ from lookalike.studies.human.ratings import (
     read_ratings,
     results_of,
     simulated_panel,
-    summary,
 )
 
 
@@ -40,8 +39,7 @@ def write(folder, lines, name="ada.csv", encoding="utf-8"):
 def test_ratings_are_read_with_their_roles(tmp_path, plan):
     other = write(tmp_path, lines_of(plan, "Čapek", good=(2,)), "b.csv")
     ratings = read_ratings([other, write(tmp_path, lines_of(plan), "a.csv", "utf-8-sig")], plan)
-    assert tuple(ratings.columns) == COLUMNS
-    assert ratings["rater"].unique().tolist() == ["Ada", "Čapek"]
+    assert (tuple(ratings.columns), ratings["rater"].unique().tolist()) == (COLUMNS, ["Ada", "Čapek"])
     ada = ratings[ratings["rater"] == "Ada"].reset_index(drop=True)
     drawn = ["query", "query_image", "position", "image", "role", "rank"]
     pd.testing.assert_frame_equal(ada[drawn], plan[drawn], check_dtype=False)
@@ -86,13 +84,12 @@ def test_a_spoilt_file_is_told_with_file_and_line(tmp_path, plan, spoil, message
 
 def test_files_that_are_no_ratings_are_refused(tmp_path, plan):
     untouched = [line.replace("good,true", "good,false") for line in lines_of(plan, good=())]
+    twice = [write(tmp_path, lines_of(plan, rater), f"{rater}.csv") for rater in ("Ada", "ADA")]
     refused = {
         "there are no files of ratings": [],
         "ada.csv holds no answer in a query that is done": [write(tmp_path, untouched)],
         "bob.csv holds no answer in a query that is done": [write(tmp_path, lines_of(plan, "Bob", done=()), "bob.csv")],
-        r"ADA.csv and .*Ada.csv are both of the rater": [
-            write(tmp_path, lines_of(plan, rater), f"{rater}.csv") for rater in ("Ada", "ADA")
-        ],
+        r"ADA.csv and .*Ada.csv are both of the rater": twice,
     }
     for message, files in refused.items():
         with pytest.raises(LookalikeError, match=message):
@@ -127,65 +124,55 @@ def random_ratings(seed, n_raters, n_queries):
 
 
 def by_loops(ratings):
-    """By query and rater: precision at each k, average precision, and the share of the others who agree."""
-    answers, precision, average, human = {}, {}, {}, {}
+    """By query, rater, method, metric and place: precisions, average precision, and the share of others who agree."""
+    answers, found = {}, {}
     for row in ratings.itertuples():
         answers.setdefault((row.query, row.rater), {})[row.role, row.rank, row.position] = row.answer == "good"
-    for (query, rater), own in sorted(answers.items()):
-        found = [good for (role, *_), good in sorted(own.items()) if role == "retrieved"]
-        precision[query, rater] = [np.mean(found[:k]) for k in range(1, DEPTH + 1)]
-        hits = [value for value, good in zip(precision[query, rater], found, strict=True) if good]
-        average[query, rater] = np.mean(hits) if hits else 0.0
+    for (query, rater), own in answers.items():
+        place, parts = (f"query={query}", rater), {"retrieved": [], "random": []}
+        for (role, *_), good in sorted(own.items()):
+            parts[role].append(good)
+        precision = [np.mean(parts["retrieved"][:k]) for k in range(1, DEPTH + 1)]
+        hits = [value for value, good in zip(precision, parts["retrieved"], strict=True) if good]
         others = [name for (same, other), name in answers.items() if same == query and other != rater]
-        agreed = [np.mean([name[place] for name in others]) for place, good in own.items() if good and others]
-        human[query, rater] = np.mean(agreed) if agreed else np.nan
-    return pd.DataFrame(precision).T, pd.Series(average), pd.Series(human)
-
-
-def deviation(values):
-    return np.std(values, ddof=1) if len(values) > 1 else np.nan
+        agreed = [np.mean([name[image] for name in others]) for image, good in own.items() if good and others]
+        found |= {(*place, "oasis", "p@k", k): value for k, value in enumerate(precision, start=1)}
+        found[*place, "oasis", "ap", 0] = np.mean(hits) if hits else 0.0
+        found[*place, "raters", "precision", 0] = np.mean(agreed) if agreed else np.nan
+        found[*place, "random", "precision", 0] = np.mean(parts["random"])
+    return pd.Series(found).rename_axis(["setting", "repeat", "method", "metric", "x"])
 
 
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6), n_raters=st.integers(1, 4), n_queries=st.integers(1, 3))
 def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
     ratings = random_ratings(seed, n_raters, n_queries)
-    result = results_of(ratings)
-    keys = ["setting", "repeat", "method", "metric"]
-    rows = result[result["setting"] != ""].set_index([*keys, "x"])["value"].to_dict()
-    precision, average, human = by_loops(ratings)
-    expected = {}
-    for (query, rater), own in precision.iterrows():
-        place = f"query={query}", rater
-        expected |= {(*place, "oasis", "p@k", k): own[k - 1] for k in range(1, DEPTH + 1)}
-        expected[*place, "oasis", "ap", None] = average[query, rater]
-        expected[*place, "raters", "precision", None] = human[query, rater]
-        answers = ratings[(ratings["query"] == query) & (ratings["rater"] == rater) & (ratings["role"] == "random")]
-        expected[*place, "random", "precision", None] = (answers["answer"] == "good").mean()
-    found = {(*key[:-1], None if np.isnan(key[-1]) else key[-1]): value for key, value in rows.items()}
-    assert found == pytest.approx(expected, nan_ok=True)
-
-    curve, is_random = precision.mean(), ratings["role"] == "random"
+    result, numbers = results_of(ratings).fillna({"x": 0}), by_loops(ratings)
+    of_queries = result[result["setting"] != ""].set_index(numbers.index.names)["value"]
+    assert of_queries.to_dict() == pytest.approx(numbers.to_dict(), nan_ok=True)
+    curve = numbers.xs("p@k", level="metric").groupby("x").mean()
+    average, human = numbers.xs("ap", level="metric"), numbers.xs("raters", level="method")
+    is_random, is_good = ratings["role"] == "random", ratings["answer"] == "good"
     singles = {
         "n_raters": ratings["rater"].nunique(),
         "n_queries": n_queries,
-        "precision_at_1": curve[0],
-        f"precision_at_{DEPTH}": curve[DEPTH - 1],
+        "precision_at_1": curve[1],
+        f"precision_at_{DEPTH}": curve[DEPTH],
         "precision_peak": curve.max(),
-        "precision_peak_k": curve.round(12).idxmax() + 1,
+        "precision_peak_k": curve.round(12).idxmax(),
         "map": average.mean(),
-        "standard_deviation_over_queries": average.groupby(level=1).apply(deviation).mean(),
-        "standard_deviation_over_raters": average.groupby(level=0).apply(deviation).mean(),
-        "human_precision": human.groupby(level=0).mean().mean(),
-        "random_good": (ratings.loc[is_random, "answer"] == "good").mean(),
+        "standard_deviation_over_queries": average.groupby("repeat").std().mean(),
+        "standard_deviation_over_raters": average.groupby("setting").std().mean(),
+        "human_precision": human.groupby("setting").mean().mean(),
+        "random_good": is_good[is_random].mean(),
         "answered_share": ratings["answered"].mean(),
         "simulated": 0,
         "cant_say_share": (ratings["answer"] == "cant_say").mean(),
     }
-    assert summary(ratings) == pytest.approx(singles, nan_ok=True)
-    assert result[result["setting"] == ""].set_index("metric")["value"].to_dict() == pytest.approx(singles, nan_ok=True)
+    found = result[result["setting"] == ""].set_index("metric")["value"].to_dict()
+    assert found == pytest.approx(singles, nan_ok=True)
     with pytest.raises(LookalikeError, match="no ratings of retrieved candidates"):
-        summary(ratings[is_random])
+        results_of(ratings[is_random])
 
 
 def test_a_simulated_panel_agrees_with_classes_but_not_always():

@@ -13,8 +13,6 @@ from lookalike.studies.landmark.study import CHOSEN
 from lookalike.studies.settings import checked
 
 OXFORD, DEMO, COUNTS = "oxford5k", "demo_landmarks", "landmarks11"
-
-
 study_of = partial(changed_study, "landmark")
 
 
@@ -23,15 +21,11 @@ def oxford():
     return study_of(OXFORD)
 
 
-@pytest.fixture
-def demo():
-    return study_of(DEMO)
-
-
-def test_codebooks_share_keypoints(oxford, demo, settings):
+def test_codebooks_share_keypoints(oxford, settings):
     first, *others = (oxford.keypoint_shards(codebook) for codebook in oxford.codebooks)
     assert others == [first, first]
-    assert demo.word_shards("sift-demo-1k")[0] == "results/demo_landmarks/features/sift-demo-1k/words-000.npz"
+    words = study_of(DEMO).word_shards("sift-demo-1k")
+    assert words[0] == "results/demo_landmarks/features/sift-demo-1k/words-000.npz"
     published = [id for id, codebook in settings.codebooks.items() if codebook.published]
     assert [study.wants_words for study in (oxford, study_of(OXFORD, codebooks=published))] == [False, True]
 
@@ -43,29 +37,22 @@ def test_jobs_read_only_what_decides_their_results(oxford):
     assert not {"title", "note", "batch"} & set(fits["specs"]["soml-da"])
     others = study_of(OXFORD, batch="subset")
     assert others.params("run", ["soml-da"], representation="sift-1m") == fits
-    assert study_of(OXFORD, batch="subset").params("exhibits") == oxford.params("exhibits")
+    assert others.params("exhibits") == oxford.params("exhibits")
 
 
-ASKED = {
-    OXFORD: (range(1, 10), ("montage", "lead")),
-    # counts have no rectangles and no images
-    COUNTS: ((1, 4, 7), ()),
-    # no table of a paper is of painted images
-    DEMO: ((), ("montage",)),
-}
-
-
-@pytest.mark.parametrize("dataset", ASKED)
-def test_every_file_that_an_exhibit_needs_is_planned(dataset):
-    study, (tables, own) = study_of(dataset), ASKED[dataset]
-    found, files = check_plan(study), study.planned_files()
+# counts have no rectangles and no images, and no table of a paper is of painted images
+@pytest.mark.parametrize(
+    ("dataset", "tables", "own"),
+    [(OXFORD, range(1, 10), {"montage", "lead"}), (COUNTS, (1, 4, 7), set()), (DEMO, (), {"montage"})],
+)
+def test_every_file_that_an_exhibit_needs_is_planned(dataset, tables, own):
+    study = study_of(dataset)
     of_paper = {"soml-aaai-2014/text", *(f"soml-aaai-2014/table{number}" for number in tables)} if tables else set()
-    assert found == of_paper | {f"landmark/{name}" for name in own}
+    assert check_plan(study) == of_paper | {f"landmark/{name}" for name in own}
     last = study.codebooks[-1]
     ranked = {(last, "tfidf"), (last, "soml-da")} if "montage" in own else set()
-    assert {tuple(path.split("/")[3:6:2]) for path in files.get("ranks", [])} == ranked
-    named = study.synthetic, study.spec("soml-tg").parameters["regularization"]
-    assert named == (dataset == DEMO, 1e-5)
+    assert {tuple(path.split("/")[3:6:2]) for path in study.planned_files().get("ranks", [])} == ranked
+    assert (study.synthetic, study.spec("soml-tg").parameters["regularization"]) == (dataset == DEMO, 1e-5)
 
 
 def test_a_lead_is_measured_with_every_codebook_of_it(oxford):
@@ -76,22 +63,22 @@ def test_a_lead_is_measured_with_every_codebook_of_it(oxford):
     assert oxford.planned_files()["results"] == "results/oxford5k/results.parquet"
 
 
-def test_the_montage_shows_da_or_else_the_last_learned_method():
-    pairs = {"tfidf soml-da soml-tg": "soml-da", "qpao soml-tg tfidf": "soml-tg", "soml-da": None, "tfidf": None}
-    for methods, after in pairs.items():
-        few = study_of(DEMO, methods=methods.split())
-        assert few.compared_methods() == (after and ("tfidf", after))
-        has_it = ["landmark/montage" in check_plan(few), "ranks" in few.planned_files()]
-        assert has_it == [after is not None] * 2
+@pytest.mark.parametrize(
+    ("methods", "after"),
+    [("tfidf soml-da soml-tg", "soml-da"), ("qpao soml-tg tfidf", "soml-tg"), ("soml-da", None), ("tfidf", None)],
+)
+def test_the_montage_shows_da_or_else_the_last_learned_method(methods, after):
+    few = study_of(DEMO, methods=methods.split())
+    assert few.compared_methods() == (after and ("tfidf", after))
+    assert ["landmark/montage" in check_plan(few), "ranks" in few.planned_files()] == [after is not None] * 2
 
 
-def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo, tmp_path, monkeypatch):
+def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = own_settings()
-    own = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "shards": 1}
-    config["datasets"]["mine"] = own
-    config["landmark"]["mine"] = config["landmark"][DEMO] | {"landmarks": "all", "learning": {"positives": 2}}
-    config["landmark"]["mine"]["methods"] = ["tfidf", "soml-tg"]
+    config, located = own_settings(), {"kind": "landmarks", "path": "photographs", "ground_truth": "truth"}
+    own = {"landmarks": "all", "learning": {"positives": 2}, "methods": ["tfidf", "soml-tg"]}
+    config["datasets"]["mine"] = located | {"shards": 1}
+    config["landmark"]["mine"] = config["landmark"][DEMO] | own
     mine = checked(config).landmark["mine"]
     assert mine.landmark_names == []
     write_table(pd.DataFrame({"landmark": ["hall", "abbey", "hall"]}), Path("results/mine/learning_images.parquet"))
@@ -100,11 +87,9 @@ def test_a_users_landmarks_are_those_of_the_ground_truth_or_of_the_results(demo,
     for kind, names in (("query", "oxc1_a 0 0 9 9"), ("good", "b\nc\nd"), ("ok", ""), ("junk", "")):
         Path(f"truth/tower_1_{kind}.txt").write_text(f"{names}\n")
     assert mine.landmark_names == ["tower"]
-    located = {"kind": "landmarks", "path": "photographs", "ground_truth": "truth", "fetch": True}
-    assert mine.params("scan_landmarks")["data"] == located
-
+    assert mine.params("scan_landmarks")["data"] == located | {"fetch": True}
     # a change in a folder is noticed, and a folder that is away keeps the listing that its results were made with
-    assert demo.listing("path") == ""
+    assert study_of(DEMO).listing("path") == ""
     Path("photographs").mkdir()
     first = mine.listing("path")
     Path("photographs/b.jpg").touch()

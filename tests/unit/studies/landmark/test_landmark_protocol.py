@@ -24,14 +24,12 @@ N_WORDS = 600
 GOOD, OK, JUNK, OTHERS, QUERIES = 14, 6, 4, 130, 3
 KINDS = (("good", GOOD, 10), ("ok", OK, 6), ("junk", JUNK, 2))
 """What images are, how many of each landmark there are, and how many of its words they show."""
-
-
 Study = namedtuple("Study", "counts query_counts queries relevance")
 
 
 def small_study():
     """Three landmarks of 24 images and 130 others, in scenes that all show alike, so that a metric can be learned."""
-    rng, counts, queries, inside, relevance = np.random.default_rng(0), [], [], [], []
+    rng, counts, queries, inside, judged = np.random.default_rng(0), [], [], [], []
     scenes = [rng.choice(N_WORDS - 100, 60, replace=False) for _ in range(4)]
 
     def image(own=(), n_own=0):
@@ -47,13 +45,12 @@ def small_study():
             queries.append((f"{name}_{place}", name, asked))
             scene = rng.binomial(counts[asked][: N_WORDS - 100], 0.5)
             inside.append([*scene, *counts[asked][N_WORDS - 100 :]])
-            relevance += [(f"{name}_{place}", i, kind) for kind, ids in members.items() for i in ids]
+            judged += [(f"{name}_{place}", i, kind) for kind, ids in members.items() for i in sorted(ids)]
     for _ in range(OTHERS):
         image()
-    judged = pd.DataFrame(relevance, columns=["query", "image_id", "relevance"]).astype({"image_id": np.int32})
     asked = pd.DataFrame(queries, columns=["query", "landmark", "image_id"]).astype({"image_id": np.int32})
-    counts, inside = (sp.csr_array(np.array(rows, dtype=np.int32)) for rows in (counts, inside))
-    return Study(counts, inside, asked, judged.sort_values(["query", "image_id"], ignore_index=True))
+    judged = pd.DataFrame(judged, columns=["query", "image_id", "relevance"]).astype({"image_id": np.int32})
+    return Study(*(sp.csr_array(np.array(rows, dtype=np.int32)) for rows in (counts, inside)), asked, judged)
 
 
 SPECS = {
@@ -62,9 +59,8 @@ SPECS = {
     "soml-da": Fit(learner="SOMLDA", parameters={"gamma": 1e-4, "rho": 1.0, "regularization": 1e-6}),
     "oasis-diagonal": Fit(learner="DiagonalOASIS", parameters={"aggressiveness": 0.1, "n_steps": 4000}),
 }
-POSITIVES_LEFT = GOOD + OK - QUERIES
 STUDY = small_study()
-N_IMAGES = STUDY.counts.shape[0]
+N_IMAGES, POSITIVES_LEFT = STUDY.counts.shape[0], GOOD + OK - QUERIES
 
 
 def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, seed=3, **changes):
@@ -91,10 +87,9 @@ def run(data, landmark="castle", draw=0, method="soml-da", **changes):
     return protocol.run_landmark(data, landmark, draw, spec, method=method, **known)
 
 
-def judged(landmark, *kinds, study=STUDY):
-    names = study.queries.loc[study.queries.landmark == landmark, "query"]
-    chosen = study.relevance[study.relevance["query"].isin(names) & study.relevance.relevance.isin(kinds)]
-    return set(chosen.image_id)
+def judged(landmark, *kinds):
+    rows = STUDY.relevance[STUDY.relevance["query"].str.startswith(landmark)]
+    return set(rows.loc[rows.relevance.isin(kinds), "image_id"])
 
 
 def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_landmark():
@@ -103,7 +98,6 @@ def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_land
     relevance = STUDY.relevance.copy()
     relevance.loc[(relevance["query"] == "abbey_2") & (relevance.image_id == image), "relevance"] = "junk"
     table = drawn(STUDY._replace(relevance=relevance), images=N_IMAGES - 30, draws=40, negatives=100)
-    assert list(table.columns) == ["landmark", "draw", "image_id", "role"]
     assert not {image, *lost} & set(table.loc[table.landmark == "abbey", "image_id"])
     asked = {name: set(group.image_id) for name, group in STUDY.queries.groupby("landmark")}
     of_other_landmarks = set()
@@ -119,10 +113,9 @@ def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_land
 
 
 def test_a_draw_depends_on_its_landmark_and_number_alone():
-    shuffled = STUDY._replace(relevance=STUDY.relevance.sample(frac=1, random_state=0))
-    alone = drawn(shuffled, ["castle"], draws=3)
-    both = DRAWN[DRAWN.landmark == "castle"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(both, alone[alone.draw < 2].reset_index(drop=True))
+    alone = drawn(STUDY._replace(relevance=STUDY.relevance.sample(frac=1, random_state=0)), ["castle"], draws=3)
+    both = DRAWN[DRAWN.landmark == "castle"]
+    assert both.to_numpy().tolist() == alone[alone.draw < 2].to_numpy().tolist()
     assert len({frozenset(rows.image_id) for _, rows in alone.groupby("draw")}) == 3
     assert not DRAWN.equals(drawn(seed=4))
 
@@ -138,15 +131,12 @@ def test_seven_positives_and_500_negatives_make_the_papers_21000_triplets_in_ran
     # only OASIS draws its steps, with replacement, so that not every one is met
     np.testing.assert_array_equal(protocol.triplets_for(SOMLTG(n_steps=7), triplets, 5), triplets)
     steps = protocol.triplets_for(DiagonalOASIS(n_steps=3000), triplets, 5)
-    assert len(steps) == 3000
-    assert len(set(map(tuple, steps))) < 3000
+    assert len(set(map(tuple, steps))) < len(steps) == 3000
     assert set(map(tuple, steps)) < expected
     np.testing.assert_array_equal(steps[:100], protocol.triplets_for(DiagonalOASIS(n_steps=100), triplets, 5))
 
 
-def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once(recwarn):
-    data_of()
-    assert not recwarn.list
+def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once():
     query_counts, everywhere = STUDY.query_counts.toarray(), STUDY.counts.toarray()
     query_counts[[0, 4]] = 0
     everywhere[:, 0] = 1  # a word of all images weighs nothing
@@ -154,9 +144,8 @@ def test_a_query_without_a_word_in_its_rectangle_is_ranked_and_reported_once(rec
     with pytest.warns(UserWarning, match=r"query (abbey_1|bridge_2) has no weighted word in its rectangle") as caught:
         data = data_of((sp.csr_array(everywhere), sp.csr_array(query_counts), *STUDY[2:]))
     assert len(caught) == 2
-    draws = product(LANDMARKS, (0, 1))
-    results = [run(data, *draw, "tfidf") for draw in draws]
-    assert [result.fit["n_empty_queries"] for result in results] == [1, 1, 1, 1, 0, 0]
+    results = [run(data, landmark, method="tfidf") for landmark in LANDMARKS]
+    assert [result.fit["n_empty_queries"] for result in results] == [1, 1, 0]
     np.testing.assert_array_equal(results[0].rankings.top_scores[0], 0)
 
 
@@ -167,8 +156,7 @@ def test_a_run_follows_from_the_protocol_step_by_step(n_lost):
     lost = sorted(judged("bridge", "ok") - set(own))[:n_lost]
     readable = np.setdiff1d(np.arange(N_IMAGES), lost)
     data = data_of(image_ids=readable)
-    result = run(data, "bridge", 1, "soml-tg", n_top=1000)
-    task = protocol.landmark_task(data, "bridge", 1)
+    result, task = run(data, "bridge", 1, "soml-tg", n_top=1000), protocol.landmark_task(data, "bridge", 1)
     idf = inverse_document_frequencies(STUDY.counts[readable])
     X, asked = (tfidf_rows(counts, idf, "float64").toarray() for counts in (STUDY.counts, STUDY.query_counts))
     model = SOMLTG(regularization=1e-5).fit_triplets(sp.csr_array(X[own]), task.triplets)
@@ -187,18 +175,15 @@ def test_a_run_follows_from_the_protocol_step_by_step(n_lost):
             assert query.image_id in order, "the query's own image stays"
             ranks = [np.flatnonzero(np.isin(order, images)) + 1 for images in (wanted, junk)]
             by_region[metric].append(average_precision(*ranks, n_missing=n_lost))
-        assert rankings.average_precision()[number] == pytest.approx(by_region["map"][-1], abs=1e-12)
         part = slice(*rankings.offsets[number : number + 2])
         images, ranks = rankings.image_ids[part], rankings.ranks[0, part]
         assert set(images) == set(truth.index), "nor judged"
         assert images[ranks == 0].tolist() == lost
         np.testing.assert_array_equal(rankings.top[number, ranks[ranks > 0] - 1], images[ranks > 0])
         assert (np.diff(rankings.top_scores[number]) <= 0).all()
-    for metric, found in by_region.items():
-        assert values[metric] == pytest.approx(np.mean(found), abs=1e-12)
-    assert values["map"] != values["map_full"]
-    assert values["sparsity"] == np.mean(np.abs(model.w_) <= 1e-10)
-    assert list(values) == ["map", "map_full", "sparsity"]
+    expected = {metric: np.mean(found) for metric, found in by_region.items()}
+    assert expected["map"] != expected["map_full"]
+    assert values == pytest.approx(expected | {"sparsity": np.mean(np.abs(model.w_) <= 1e-10)}, abs=1e-12)
 
 
 class Coarse:
@@ -239,24 +224,21 @@ def test_learning_finds_planted_words_and_a_record_says_how(data):
     record = {"learner": "DiagonalOASIS", "parameters": SPECS["oasis-diagonal"].parameters, "not_converged": ""}
     record |= {"n_train": 45, "n_test": N_IMAGES - 45, "n_words": N_WORDS, "n_triplets": 4000, "n_steps": 4000}
     assert fit.items() >= record.items()
-    assert 0 < fit["n_updates"] <= 4000
     assert set(fit["seconds"]) == set(fit["cpu_seconds"]) == {"features", "fit", "rank"}
 
 
 def test_mistakes_say_what_to_do(data):
     image, n_others = DRAWN.image_id[0], N_IMAGES - GOOD - OK - JUNK
-    fewer = data_of(image_ids=np.setdiff1d(data.image_ids, image))
-    nothing = data_of(STUDY._replace(relevance=STUDY.relevance[STUDY.relevance.relevance == "junk"]))
-    without = np.setdiff1d(np.arange(N_IMAGES), STUDY.queries.image_id[4])
-    wrong = {"parameters": {"lambda": 1}}
+    fewer, without = (np.setdiff1d(np.arange(N_IMAGES), lost) for lost in (image, STUDY.queries.image_id[4]))
+    nothing = STUDY._replace(relevance=STUDY.relevance[STUDY.relevance.relevance == "junk"])
     calls = {
         f"{POSITIVES_LEFT} good or ok .* lower learning.positives, or": lambda: drawn(positives=POSITIVES_LEFT),
         f"abbey has {n_others} images .* to at most {n_others}": lambda: drawn(negatives=n_others + 1),
         "no query of landmark 'tower'; there are landmarks: abbey, bridge": lambda: drawn(landmarks=["tower"]),
         "the image of query bridge_2 is not among": lambda: data_of(image_ids=without),
-        "SOMLTG has no parameter 'lambda'": lambda: run(data, method="soml-tg", **wrong),
-        f"image {image}, drawn for landmark abbey, is not in": lambda: run(fewer, "abbey"),
-        "no image is good .* queries abbey_1, abbey_2": lambda: run(nothing, "abbey", method="tfidf"),
+        "SOMLTG has no parameter 'lambda'": lambda: run(data, method="soml-tg", parameters={"lambda": 1}),
+        f"image {image}, drawn for landmark abbey, is not in": lambda: run(data_of(image_ids=fewer), "abbey"),
+        "no image is good .* queries abbey_1, abbey_2": lambda: run(data_of(nothing), "abbey", 0, "tfidf"),
     }
     for sentence, call in calls.items():
         with pytest.raises(LookalikeError, match=sentence):
@@ -269,28 +251,22 @@ def test_mistakes_say_what_to_do(data):
 
 
 def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data):
-    choices = {"gamma": [1e-4, 1e-2, 10.0], "rho": [0.1]}
-    spec = SPECS["soml-da"].model_copy(update={"select": choices})
-
-    def chosen(study=data, **changes):
-        return protocol.chosen_constants(study, LANDMARKS, 0, spec.model_copy(update=changes))
+    def chosen(study=data, **choices):
+        spec = SPECS["soml-da"].model_copy(update={"select": choices or {"gamma": [1e-4, 1e-2, 10.0], "rho": [0.1]}})
+        return protocol.chosen_constants(study, LANDMARKS, 0, spec)
 
     found = chosen()
-    task = protocol.landmark_task(data, "castle", 0)
-    scores = protocol.held_out_scores(spec, protocol.grid(choices), task, 1, None)
     # a gamma of 10 leaves no weight, so that images come in a random order
-    assert scores[2] < scores[:2].min()
     assert found in ({"gamma": 1e-4, "rho": 0.1}, {"gamma": 1e-2, "rho": 0.1})
-    assert chosen(select={"gamma": [7.0]}) == {"gamma": 7.0}, "one setting is no choice"
-    assert chosen(select={"gamma": [20.0, 10.0]}) == {"gamma": 20.0}, "ties go to the first"
+    assert chosen(gamma=[7.0]) == {"gamma": 7.0}, "one setting is no choice"
+    assert chosen(gamma=[20.0, 10.0]) == {"gamma": 20.0}, "ties go to the first"
     # what is retrieved from changes nothing: only images to learn from are read
     own = set(DRAWN.loc[DRAWN["draw"] == 0, "image_id"])
     emptied = data.rows.toarray()
     emptied[[row for row, image in enumerate(data.image_ids) if image not in own]] = 1.0
     assert chosen(replace(data, rows=sp.csr_array(emptied))) == found
-    result = run(data, chosen=found)
-    assert result.fit["selected"] == found
-    assert result.fit["parameters"] == SPECS["soml-da"].parameters | found
+    fit = run(data, chosen=found).fit
+    assert (fit["selected"], fit["parameters"]) == (found, SPECS["soml-da"].parameters | found)
 
 
 def test_passes_follow_the_number_of_triplets(data):

@@ -6,31 +6,31 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import check_plan
-from made_web import COUNTS, EXPONENT, FACTOR, SECTION, toy_study, toy_times, web_study
+from contract import drawn as drawn_of
+from made_web import COUNTS, EXPONENT, FACTOR, SECTION, study, toy_times, web_study
 
+from lookalike.exhibits.results import select
 from lookalike.exhibits.words import headline
 from lookalike.studies.web import exhibits
 
 
-def drawn(folder, exhibit, times=()):
-    study = toy_study(folder, exhibit, times)
-    return study.exhibit.draw(study)
+def drawn(id, times=()):
+    return drawn_of(study(times), id)[0]
 
 
-def test_counts_stand_beside_those_of_jmlr(tmp_path):
-    for paper in ("oasis-jmlr-2010/table1", "oasis-2009-draft/table3"):
-        table = drawn(tmp_path, paper)
-        cells = table.frame.set_index(["part", "metric"])
-        assert cells.loc[("train", "images"), "ours"] == COUNTS["train"][1]
-        assert cells.loc[("test", "queries"), "printed"] == 41_877
-        assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
-        assert cells["printed"].notna().sum() == 6
-        (sheet,) = table.sheets
-        assert sheet.rows[0][:4] == ("Training", "ours", "139,944", "2,292,259")
+@pytest.mark.parametrize("id", ["oasis-jmlr-2010/table1", "oasis-2009-draft/table3"])
+def test_counts_stand_beside_those_of_jmlr(id):
+    table = drawn(id)
+    cells = table.frame.set_index(["part", "metric"])
+    assert cells.loc[("train", "images"), "ours"] == COUNTS["train"][1]
+    assert cells.loc[("test", "queries"), "printed"] == 41_877
+    assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
+    assert cells["printed"].notna().sum() == 6
+    assert table.sheets[0].rows[0][:4] == ("Training", "ours", "139,944", "2,292,259")
 
 
-def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_path):
-    figure = drawn(tmp_path, "oasis-jmlr-2010/fig3a")
+def test_precision_is_in_percent_with_its_standard_error_chance_and_print():
+    figure = drawn("oasis-jmlr-2010/fig3a")
     frame = figure.frame
     assert list(dict.fromkeys(frame["method"])) == ["oasis", "oasis-averaged", "euclidean", "chance"]
     first = frame[frame["method"] == "oasis"].iloc[0]
@@ -38,15 +38,14 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print(tmp_pa
     assert numbers.tolist() == pytest.approx([1.6, 0.1, 1.5, 1.7])
     assert figure.notes[0].startswith("Each of 10,000 query images")
     assert "all other 402,163 of them" in figure.notes[0]
-    (line,) = figure.panels[0].lines
-    assert line.at == pytest.approx(100 * 96.4 / 402_163)
+    assert [line.at for line in figure.panels[0].lines] == pytest.approx([100 * 96.4 / 402_163])
     assert "printed" not in str(figure.panels), "of another log, it would seem to be below ours"
     (cell,) = figure.cells.to_dict("records")
     assert (cell["ours"], cell["printed"]) == (pytest.approx(1.6), 1.5)
 
 
-def test_the_headline_has_precision_and_the_mean_speed_of_the_rankers(tmp_path):
-    said = " ".join(headline(toy_study(tmp_path, "oasis-jmlr-2010/fig3a")).split())
+def test_the_headline_has_precision_and_the_mean_speed_of_the_rankers():
+    said = " ".join(headline(study()).split())
     for words in ("P@1 (%)", "OASIS 1.6 ± 0.1", "over 10,000 test images", "2,000 steps a second on 1 thread"):
         assert words in said
 
@@ -56,13 +55,11 @@ OWN = "this study's training, ended at a limit"
 
 def times(figure, method, origin):
     """Seconds by number of images."""
-    frame = figure.frame
-    own = frame[(frame["method"] == method) & (frame["origin"] == origin)]
-    return dict(zip(own["n_images"], own["seconds"], strict=True))
+    return select(figure.frame, method=method, origin=origin).set_index("n_images")["seconds"].to_dict()
 
 
-def test_training_times_stand_with_printed_and_lmnn_is_continued(tmp_path):
-    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4")
+def test_training_times_stand_with_printed_and_lmnn_is_continued():
+    figure = drawn("oasis-jmlr-2010/fig4")
     sizes = {("oasis", "ours"): 5, ("lmnn", "ours"): 5, ("lmnn", "extrapolated"): 20, ("oasis", "printed (NIPS)"): 5}
     sizes |= {("lmnn", "printed (NIPS)"): 2, ("oasis", "printed (JMLR)"): 1, ("oasis", OWN): 1}
     assert figure.frame.groupby(["method", "origin"]).size().to_dict() == sizes
@@ -87,9 +84,9 @@ def test_no_extrapolation_falls():
         assert (curve.coef >= 0).all()
 
 
-def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
+def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line():
     nothing, limited = [("oasis", 600), ("lmnn", 600)], [("oasis", 2_292_259), ("lmnn", 20_000)]
-    figure = drawn(tmp_path, "oasis-jmlr-2010/fig4", toy_times(unlearned=nothing, cut_off=limited))
+    figure = drawn("oasis-jmlr-2010/fig4", toy_times(unlearned=nothing, cut_off=limited))
     assert list(times(figure, "oasis", "ours")) == [60, 10_000, 100_000]
     assert list(times(figure, "oasis", "ended at a limit")) == [2_292_259]
     notes = " ".join(figure.notes)
@@ -99,8 +96,8 @@ def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line(tmp_path):
     assert "Dashed" not in notes
 
 
-def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
-    cells = drawn(tmp_path, "oasis-nips-2009/fig1b").cells.set_index(["method", "n_images"])
+def test_every_printed_time_stands_beside_ours_of_about_that_size():
+    cells = drawn("oasis-nips-2009/fig1b").cells.set_index(["method", "n_images"])
     assert cells["ours"].isna().tolist() == [*[False] * 6, True], "LMNN is continued only so far"
     large = cells.loc[("oasis", 2_300_000)]
     assert (large["printed"], large["ours"]) == (2880, pytest.approx(FACTOR * 2_292_259**EXPONENT / 60))
@@ -108,10 +105,10 @@ def test_every_printed_time_stands_beside_ours_of_about_that_size(tmp_path):
     continued = cells.loc[("lmnn", 60_000)]
     assert continued["origin"] == "extrapolated"
     assert continued["ours"] == pytest.approx((0.02 + 6 + 2e-8 * 6e4**2) / 60, rel=0.15), "at about that size"
-    own = drawn(tmp_path, "oasis-jmlr-2010/fig4", toy_times(largest=50_000)).cells.iloc[0]
+    own = drawn("oasis-jmlr-2010/fig4", toy_times(largest=50_000)).cells.iloc[0]
     assert (own["ours"], own["origin"]) == (1800 / 60, OWN)
     few = [row for row in toy_times() if row["method"] == "lmnn" and row["x"] < 3000]
-    alone = drawn(tmp_path, "oasis-nips-2009/fig1b", few).cells.set_index(["method", "n_images"])
+    alone = drawn("oasis-nips-2009/fig1b", few).cells.set_index(["method", "n_images"])
     assert math.isnan(alone.loc[("lmnn", 60_000), "ours"])
 
 
@@ -132,20 +129,18 @@ def test_jobs_read_only_what_decides_their_results():
     study, others = web_study(), web_study(rankers=5, batch="subset", runtime={**SECTION["runtime"], "images": [99]})
     for job, names in (("train_on_log", {"ranker": "0"}), ("time_size", {"learner": "oasis", "size": "60"})):
         assert study.params(job, dataset="made", **names) == others.params(job, dataset="made", **names)
-    training, fits = study.params("train_on_log"), study.params("time_size")["learners"]
-    assert not {"threads", "rankers", "checkpoint_seconds"} & set(training["learning"])
-    assert training["learning"]["triplets_per_query"] == 32
+    learning, oasis = study.params("train_on_log")["learning"], study.params("time_size")["learners"]["oasis"]
+    assert not {"threads", "rankers", "checkpoint_seconds"} & set(learning)
+    assert learning["triplets_per_query"] == 32
     own = study.params("time_size", learner="lmnn")
     assert own == {"seed": 2010, "learners": {"lmnn": {"timing": {"max_iter": 5, "time_limit": 7}}}}
-    assert fits["oasis"]["held_out"] == {"images": 50, "queries": 10}
-    assert fits["oasis"]["timing"]["patience"] == 3
+    assert (oasis["held_out"], oasis["timing"]["patience"]) == ({"images": 50, "queries": 10}, 3)
     assert study.params("exhibits") == web_study(training={**SECTION["training"], "threads": 4}).params("exhibits")
 
 
 def test_exhibits_follow_the_settings():
     every = check_plan(web_study())
     assert len(every) == 6
-    for study, gone in ((web_study("runtime"), {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}),):
-        assert every - check_plan(study) == gone
-    assert web_study().methods == ["oasis", "oasis-averaged", "euclidean"]
-    assert web_study(rankers=1).methods == ["oasis", "euclidean"]
+    assert every - check_plan(web_study("runtime")) == {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}
+    methods = [web_study(rankers=n).methods for n in (1, 2)]
+    assert methods == [["oasis", "euclidean"], ["oasis", "oasis-averaged", "euclidean"]]
