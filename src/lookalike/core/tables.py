@@ -58,7 +58,7 @@ def read_rows(
     with reading(path, what, largest=None if any_size else LARGEST_TABLE):
         text = _decoded(Path(path).read_bytes(), path)
     _refuse_separator(text.lstrip().partition("\n")[0], path)
-    return _parsed(text, path, exact)
+    return parse_rows(text, path, exact=exact)
 
 
 def read_columns(path: PathLike, numbers: Callable[[list[str]], Iterable[str]], what: str, what_now: str) -> pa.Table:
@@ -137,7 +137,7 @@ def _read_header(path: PathLike, what: str) -> tuple[list[str], int]:
                 yield part
 
     with reading(path, what), Path(path).open("rb") as stream:
-        return next(_parsed(lines(stream), path))[1], len(taken)
+        return next(parse_rows(lines(stream), path))[1], len(taken)
 
 
 def _refuse_separator(first: str, path: PathLike) -> None:
@@ -162,34 +162,26 @@ def _fitting(
         yield line, cells[: len(header)] + [""] * (len(header) - len(cells))
 
 
-def _parsed(text: str | Iterable[str], path: PathLike, exact: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV file, of which there must be one."""
-    line = 0
-    try:
-        for line, cells in parse_rows(text, exact=exact):
-            yield line, cells
-    except csv.Error as error:
-        raise LookalikeError(f"{path}, {error}: correct its quotation marks or export it again") from error
-    if not line:
-        raise LookalikeError(f"{path} is empty: write the names of the columns into its first line, and rows below")
-
-
 def parse_rows(
-    text: str | Iterable[str], separator: str = ",", *, exact: bool = False, strict: bool = True
+    text: str | Iterable[str], named: PathLike, separator: str = ",", *, exact: bool = False, strict: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of CSV text, or of its lines, that hold something, each with the line that it starts on."""
     # with newline="" a cell keeps its own line ends
     lines = io.StringIO(text, newline="") if isinstance(text, str) else text
     reader = csv.reader(lines, delimiter=separator, strict=strict, skipinitialspace=not exact)
-    line = 1
+    line, is_empty = 1, True
     try:
         for fields in reader:
             cells = fields if exact else [field.strip() for field in fields]
             if any(cells):
                 yield line, cells
+                is_empty = False
             line = reader.line_num + 1
     except csv.Error as error:
-        raise csv.Error(f"line {line} is no CSV ({error})") from error
+        why = f"line {line} is no CSV ({error}): correct its quotation marks or export it again"
+        raise LookalikeError(f"{named}, {why}") from error
+    if is_empty:
+        raise LookalikeError(f"{named} is empty: write the names of the columns into its first line, and rows below")
 
 
 def count_fields(cells: Sequence[str]) -> int:

@@ -52,29 +52,22 @@ class Query(NamedTuple):
     y_max: float
 
 
-class GroundTruth(NamedTuple):
-    """All queries, and the images that are listed for each."""
-
-    queries: tuple[Query, ...]  # sorted by landmark, then by number
-    relevance: dict[str, dict[str, str]]  # for each query's name, the list (one of `LISTS`) that each image is in
-
-
-Images = dict[str, list[Any]]
-"""Rows of a manifest by their name in the ground truth."""
+Truth = Mapping[Query, Mapping[str, str]]
+"""For each query the list (one of `LISTS`) that each image is in; sorted by landmark, then by number."""
 Listed = dict[str, tuple[str, str]]
 """The list that each image of a query is in, and the file and line where that stands."""
 
 
-def read_lists(folder: PathLike) -> GroundTruth:
+def read_lists(folder: PathLike) -> Truth:
     """Read a ground-truth folder by itself: names of images only, whether or not there are any images."""
-    queries = _read_folder(Path(folder))
-    relevance = {query.name: {image: kind for image, (kind, _) in listed.items()} for query, _, listed in queries}
-    return GroundTruth(tuple(query for query, _, _ in queries), relevance)
+    return {
+        query: {image: kind for image, (kind, _) in listed.items()} for query, _, listed in _read_folder(Path(folder))
+    }
 
 
 def read_ground_truth(folder: PathLike, manifest: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the queries and the listed images of a ground-truth folder, sorted, by a manifest of photographs."""
-    images: Images = {}
+    images: dict[str, list[Any]] = {}  # by their names in the ground truth
     for row in manifest.itertuples():
         images.setdefault(PurePosixPath(str(row.path)).stem, []).append(row)
     queries, relevance = [], []
@@ -154,10 +147,9 @@ def _tables(
     )
 
 
-def write_ground_truth(folder: PathLike, queries: Iterable[Query], lists: Mapping[str, Mapping[str, str]]) -> None:
+def write_ground_truth(folder: PathLike, truth: Truth) -> None:
     """Write queries and lists as the files that `read_lists` reads back; names have no blanks."""
-    for query in queries:
-        listed = lists.get(query.name, {})
+    for query, listed in truth.items():
         box = (repr(float(value)).removesuffix(".0") for value in query[4:])
         lines = {kind: sorted(image for image in listed if listed[image] == kind) for kind in LISTS}
         lines["query"] = [" ".join((_PREFIX + query.image, *box))]
@@ -184,11 +176,11 @@ def landmarks_with(folder: PathLike, n_positives: int) -> list[str]:
     # or ok for one of the landmark's queries, junk for none, and no query; one more is left to be found.
     if not Path(folder).is_dir():
         return []
-    queries, relevance = read_lists(folder)
-    listed = [(query.landmark, *facts) for query in queries for facts in relevance[query.name].items()]
+    truth = read_lists(folder)
+    listed = [(query.landmark, *facts) for query, images in truth.items() for facts in images.items()]
     wanted = {(landmark, image) for landmark, image, kind in listed if kind != "junk"}
     wanted -= {(landmark, image) for landmark, image, kind in listed if kind == "junk"}
-    wanted -= {(query.landmark, query.image) for query in queries}
+    wanted -= {(query.landmark, query.image) for query in truth}
     counts = Counter(landmark for landmark, _ in wanted)
     return sorted(landmark for landmark, count in counts.items() if count > n_positives)
 
@@ -242,7 +234,7 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     return [(f"{file}, line {number}", line) for number, line in lines if line]
 
 
-def _find(images: Images, name: str, place: str, may_be_unusable: bool = False) -> Any:
+def _find(images: Mapping[str, list[Any]], name: str, place: str, may_be_unusable: bool = False) -> Any:
     """Return the one row of the manifest that ground truth means by a name; a note beside an image is not meant."""
     rows = images.get(name, [])
     named = [row for row in rows if row.status != "not_an_image"] or rows

@@ -13,7 +13,7 @@ from lookalike.core.arrays import Bytes, Doubles
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticLandmarks
-from lookalike.data.ground_truth import GroundTruth, Query, painted_truth, write_ground_truth
+from lookalike.data.ground_truth import Query, Truth, painted_truth, write_ground_truth
 from lookalike.data.scene import NONE, OBJECTS, Cloth, Pose, Random, Recipe, Scene, ellipse, look, outlines
 
 N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
@@ -195,20 +195,20 @@ class PaintedLandmarks(SyntheticLandmarks, Recipe):
 
     def write_beside(self, folder: str | Path) -> None:
         """Write the ground truth of images in a folder."""
-        write_ground_truth(painted_truth(folder), *self.ground_truth())
+        write_ground_truth(painted_truth(folder), self.ground_truth())
 
-    def ground_truth(self) -> GroundTruth:
+    def ground_truth(self) -> Truth:
         """Return queries and lists from the geometry alone; queries are in their own lists, as in Oxford's."""
-        queries, relevance = [], {}
+        truth = {}
         for landmark in sorted(range(self.landmarks), key=self.name_of):
             name, numbers = self.name_of(landmark), range(self.images_per_landmark)
             views = {f"{name}_{number:06d}": view_of(self, landmark, number) for number in numbers}
             good = sorted(image for image, view in views.items() if view.relevance == "good")
             chosen = generator(self.seed, "queries", landmark).choice(good, size=N_QUERIES, replace=False)
             for place, image in enumerate(chosen.tolist(), start=1):
-                queries.append(Query(f"{name}_{place}", name, place, image, *views[image].box))
-                relevance[f"{name}_{place}"] = {image: view.relevance for image, view in views.items()}
-        return GroundTruth(tuple(queries), relevance)
+                query = Query(f"{name}_{place}", name, place, image, *views[image].box)
+                truth[query] = {image: view.relevance for image, view in views.items()}
+        return truth
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,6 @@ encoding and the folders are guessed. What cannot be used is counted, with one e
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -91,15 +90,15 @@ def read_columns(
         text = _decode((root / file).read_bytes())
         for separator in _SEPARATORS:
             # another separator may stand behind a quotation mark, so nothing is refused before its turn
-            _, header = next(parse_rows(text, separator, strict=False), (0, []))
+            _, header = next(parse_rows(text, named, separator, strict=False))
             keys = [column_key(cell) for cell in header]
             if all(keys.count(name) == 1 for name in needed):
-                rows = [cells for _, cells in parse_rows(text, separator)][1:]
+                rows = [cells for _, cells in parse_rows(text, named, separator)][1:]
                 break
         else:
             rejections.add(lacking, [named])
             return None
-    except (LookalikeError, OSError, csv.Error):
+    except (LookalikeError, OSError):
         rejections.add("CSV that cannot be read", [named])
         return None
     for surplus in (cells for cells in rows if count_fields(cells) > len(keys)):

@@ -40,30 +40,31 @@ def write(folder, **changes):
 def test_the_real_ground_truth(real_ground_truth, tmp_path):
     truth = ground_truth.read_lists(real_ground_truth)
     assert ground_truth.landmarks_of(real_ground_truth) == ELEVEN
-    assert [query.name for query in truth.queries] == [f"{name}_{n}" for name in ELEVEN for n in range(1, 6)]
-    assert truth.queries[0] == ground_truth.Query(
-        "all_souls_1", "all_souls", 1, "all_souls_000013", 136.5, 34.1, 648.5, 955.7
-    )
+    assert [query.name for query in truth] == [f"{name}_{n}" for name in ELEVEN for n in range(1, 6)]
+    first, *_ = truth
+    assert first == ground_truth.Query("all_souls_1", "all_souls", 1, "all_souls_000013", 136.5, 34.1, 648.5, 955.7)
     # all_souls_1_good.txt has 25 lines, of which one is repeated
-    assert Counter(truth.relevance["all_souls_1"].values()) == {"good": 24, "ok": 54, "junk": 33}
-    own = [truth.relevance[query.name][query.image] for query in truth.queries]
+    assert Counter(truth[first].values()) == {"good": 24, "ok": 54, "junk": 33}
+    own = [listed[query.image] for query, listed in truth.items()]
     assert Counter(own) == {"good": 41, "ok": 14}  # every query is in one of its own lists
 
-    images = sorted({query.image for query in truth.queries}.union(*truth.relevance.values()))
+    images = sorted({query.image for query in truth}.union(*truth.values()))
     queries, relevance = ground_truth.read_ground_truth(real_ground_truth, manifest_of(images, (1024, 1024)))
     types = (TEXT, TEXT, "int32", *["float64"] * 4)
     assert list(queries.dtypes.astype(str).items()) == list(zip(COLUMNS, types, strict=True))
     found = [(row[0], row[1], images[row[2]], *row[3:]) for row in queries.to_numpy()]
-    assert found == [(query.name, query.landmark, *query[3:]) for query in truth.queries]
+    assert found == [(query.name, query.landmark, *query[3:]) for query in truth]
     assert (list(relevance), relevance["image_id"].dtype) == (["query", "image_id", "relevance"], np.int32)
     assert relevance.equals(relevance.sort_values(["query", "image_id"], kind="stable", ignore_index=True))
     found = relevance.assign(image=[images[image] for image in relevance["image_id"]]).groupby("query")
-    assert {name: dict(zip(rows["image"], rows["relevance"], strict=True)) for name, rows in found} == truth.relevance
+    assert {name: dict(zip(rows["image"], rows["relevance"], strict=True)) for name, rows in found} == {
+        query.name: listed for query, listed in truth.items()
+    }
 
-    ground_truth.write_ground_truth(tmp_path, *truth)
+    ground_truth.write_ground_truth(tmp_path, truth)
     assert ground_truth.read_lists(tmp_path) == truth
     assert len(list(tmp_path.iterdir())) == 220
-    for file in (f"{query.name}_query.txt" for query in truth.queries):
+    for file in (f"{query.name}_query.txt" for query in truth):
         assert (tmp_path / file).read_bytes() == (real_ground_truth / file).read_bytes()
 
     seven = ["all_souls", "ashmolean", "bodleian", "christ_church", "hertford", "magdalen", "radcliffe_camera"]
@@ -74,9 +75,8 @@ def test_the_real_ground_truth(real_ground_truth, tmp_path):
 def test_queries_and_what_is_junk_for_another_query_are_not_learned_from(tmp_path):
     boxes = [ground_truth.Query(f"hall_{n}", "hall", n, image, 0, 0, 9, 9) for n, image in ((1, "a"), (2, "b"))]
     listed = {"a": "good", "b": "good", "c": "good", "d": "ok"}
-    ground_truth.write_ground_truth(
-        tmp_path, boxes, {"hall_1": {**listed, "e": "ok"}, "hall_2": {**listed, "e": "junk"}}
-    )
+    truth = {box: {**listed, "e": kind} for box, kind in zip(boxes, ("ok", "junk"), strict=True)}
+    ground_truth.write_ground_truth(tmp_path, truth)
     assert [ground_truth.landmarks_with(tmp_path, n_positives) for n_positives in (1, 2)] == [["hall"], []]
     assert ground_truth.landmarks_with(tmp_path / "nowhere", 1) == ground_truth.landmarks_of(tmp_path / "nowhere") == []
 
@@ -85,9 +85,8 @@ def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_p
     write(tmp_path, hall_1_query="\ufeffa 1 2 30 40\r\n", hall_1_good="\r\na\r\n\r\nb", hall_1_ok="c\n\n")
     (tmp_path / ".hidden.txt").write_text("x")
     (tmp_path / "README").write_text("x")
-    truth = ground_truth.read_lists(tmp_path)
-    assert truth.queries[0].image == "a"
-    assert truth.relevance == {"hall_1": {"a": "good", "b": "good", "c": "ok"}}
+    ((query, listed),) = ground_truth.read_lists(tmp_path).items()
+    assert (query.image, listed) == ("a", {"a": "good", "b": "good", "c": "ok"})
 
 
 BAD = [
