@@ -10,7 +10,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -92,14 +92,12 @@ def _sum_of(arrays: Arrays) -> str:
 
 def read_model(path: PathLike, kind: Kind) -> tuple[About, Arrays]:
     """Read a model file: its JSON values and its arrays."""
-    with _opened(path, kind) as (about, arrays):
-        return about, arrays()
+    return _read(path, kind, with_arrays=True)
 
 
 def read_about(path: PathLike, kind: Kind | None = None) -> About:
     """Read the JSON values of a model file, of any kind where none is given, and none of its arrays."""
-    with _opened(path, kind) as (about, _):
-        return about
+    return _read(path, kind, with_arrays=False)[0]
 
 
 @contextmanager
@@ -117,9 +115,8 @@ def fits_together(path: PathLike, kind: Kind) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[About, Callable[[], Arrays]]]:
-    """Yield the JSON values and what reads the arrays; whatever is wrong with the file becomes one sentence."""
+def _read(path: PathLike, kind: Kind | None, *, with_arrays: bool) -> tuple[About, Arrays]:
+    """Return the JSON values and the arrays, if wanted; whatever is wrong with the file becomes one sentence."""
     from safetensors import SafetensorError, safe_open
 
     again = kind.again if kind else "make the model again"
@@ -130,59 +127,42 @@ def _opened(path: PathLike, kind: Kind | None) -> Iterator[tuple[About, Callable
         ):
             text = _text_in(file, path) or "null"
             about, sums = _checked(text, path, kind), _SUMS.search(text)
-            if sums is None and "sha256" not in about and not _SUMS_OF_ANY_KEY.search(text):
-                _tell_without_sums(path)
-            elif sums is None or hashlib.sha256(f"{text[: sums.start()]}}}".encode()).hexdigest() != sums[1]:
-                raise _damaged(path, again)
-            about.pop("sha256", None)
-
-            def arrays() -> Arrays:
-                found = {name: file.get_tensor(name) for name in sorted({*file.keys()} - {_TEXT})}
-                if sums is not None and _sum_of(found) != sums[2]:
-                    raise _damaged(path, again)
-                return found
-
-            yield about, arrays
+            arrays = {name: file.get_tensor(name) for name in sorted({*file.keys()} - {_TEXT})} if with_arrays else {}
     except (SafetensorError, *_DAMAGED) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise LookalikeError(f"{path} is not a complete model file ({reason}): copy it again, or {again}") from error
-
-
-def _damaged(path: PathLike, again: str) -> LookalikeError:
-    return LookalikeError(
-        f"{path} is damaged, for its bytes are not those that were written: copy it again, or {again}"
-    )
-
-
-def _tell_without_sums(path: PathLike) -> None:
-    """Warn, once for each file, of one that lookalike 1.1 wrote."""
-    if str(path) not in _without_sums:
-        _without_sums.add(str(path))
-        sentence = f"{path} has no checksum, because lookalike 1.1 wrote it: damage to it is not noticed"
-        warnings.warn(f"{sentence} until it is made again", stacklevel=2)
+    if sums is None and "sha256" not in about and not _SUMS_OF_ANY_KEY.search(text):
+        if str(path) not in _without_sums:
+            _without_sums.add(str(path))
+            sentence = f"{path} has no checksum, because lookalike 1.1 wrote it: damage to it is not noticed"
+            warnings.warn(f"{sentence} until it is made again", stacklevel=3)
+    elif (
+        sums is None
+        or hashlib.sha256(f"{text[: sums.start()]}}}".encode()).hexdigest() != sums[1]
+        or (with_arrays and _sum_of(arrays) != sums[2])
+    ):
+        raise LookalikeError(
+            f"{path} is damaged, for its bytes are not those that were written: copy it again, or {again}"
+        )
+    about.pop("sha256", None)
+    return about, arrays
 
 
 def _text_in(file: Any, path: PathLike) -> str | None:
     """Return the JSON text of a safetensors file, from its header or, where it is long, from its array of bytes."""
     text: str | None = (file.metadata() or {}).get(_KEY)
-    if text is None and _TEXT in file.keys():  # noqa: SIM118 (it is no dict)
-        _check_length(math.prod(file.get_slice(_TEXT).get_shape()), path)
-        text = file.get_tensor(_TEXT).tobytes().decode("ascii")
-    return text
-
-
-def _check_length(n_letters: int, path: PathLike) -> None:
-    """Refuse a text that is longer than any that is written."""
+    is_array = text is None and _TEXT in file.keys()  # noqa: SIM118 (it is no dict)
+    n_letters = math.prod(file.get_slice(_TEXT).get_shape()) if is_array else len(text or "")
     if n_letters > LARGEST_TEXT:
         raise LookalikeError(
             f"{path} holds {n_letters / 2**20:.0f} MB of text, more than any model of lookalike: get it from a "
             "source that you trust"
         )
+    return file.get_tensor(_TEXT).tobytes().decode("ascii") if is_array else text
 
 
 def _checked(text: str, path: PathLike, kind: Kind | None) -> About:
     """Read the JSON values of a file of this kind, in the version that is read."""
-    _check_length(len(text), path)
     about = json.loads(text)
     if not isinstance(about, dict) or not isinstance(about.get("format"), str):
         raise LookalikeError(f"{path} is not a model of lookalike: name another file")
