@@ -46,23 +46,6 @@ def test_a_private_file_stays_private(tmp_path):
     assert target.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_that_another_process_changed_meanwhile_is_left_as_it_is(tmp_path):
-    target, stamp = tmp_path / "gallery", ()
-    for text in ("mine", "theirs"):
-        with files.replacing(target, stamp=stamp) as part:
-            part.write_text(text)
-        stamp = files.stamp_of(target)
-    former = stamp
-    files.write_text("theirs", target)  # the same bytes
-    for known in (former, ()):
-        with (
-            pytest.raises(LookalikeError, match=r"gallery was changed by another process .*: run the same command"),
-            files.replacing(target, stamp=known) as part,
-        ):
-            part.write_text("mine")
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
-
-
 @pytest.mark.parametrize("n_written", [0, 1, 2])
 def test_files_that_belong_together_are_all_replaced_or_none(tmp_path, n_written):
     names = ["vectors.npy", "ids.csv"]
@@ -187,19 +170,14 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path,
 def test_an_npz_that_would_fill_the_memory_hangs_or_is_damaged_is_one_sentence(tmp_path):
     path = tmp_path / "arrays.npz"
     files.write_npz({"zeros": np.zeros(10**6)}, path)
-    whole = path.read_bytes()
-    assert len(whole) < 10_000
-    for content in (whole[:-30], whole[: len(whole) // 2], b"", b"PK\x03\x04"):
-        path.write_bytes(content)
-        with pytest.raises(LookalikeError, match=r"arrays\.npz cannot be read \(.*\): what now"):
-            read_npz(path)
-    path.write_bytes(whole)
+    assert path.stat().st_size < 10_000
     assert read_npz(path) == ["zeros"]
     with pytest.raises(LookalikeError, match=r"it would take 0\.0 GB of memory\): what now"):
         read_npz(path, 10**6)
-    path.unlink()
-    with pytest.raises(LookalikeError, match=r"there is no file .*arrays\.npz: what now"):
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(LookalikeError, match=r"arrays\.npz cannot be read \(.*\): what now"):
         read_npz(path)
+    path.unlink()
     os.mkfifo(path)
     with pytest.raises(LookalikeError, match="is a pipe, not a regular file"):
         read_npz(path)

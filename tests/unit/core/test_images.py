@@ -53,9 +53,7 @@ MODES = {
     "one bit": (np.array([[True, False]]), "a.png", {}, [255, 0]),
     "grey": (np.array([[7, 200]], dtype=np.uint8), "a.png", {}, [7, 200]),
     "16 bits png": (SIXTEEN, "a.png", {}, SIXTEEN_RED),
-    "16 bits tif": (SIXTEEN, "a.tif", {}, SIXTEEN_RED),
     "16 bits pgm": (SIXTEEN.astype(np.int32), "a.pgm", {}, SIXTEEN_RED),
-    "big-endian": (SIXTEEN.astype(">u2"), "a.tif", {}, SIXTEEN_RED),
     "a transparent value": (np.array([[0, 9, 65535]], dtype=np.uint16), "a.png", {"transparency": 9}, [0, 255, 255]),
     "alpha over white": (ALPHA, "a.png", {}, [10, 255, 204]),
     "grey with alpha": (GREY_ALPHA, "a.png", {}, [9, 255]),
@@ -110,8 +108,6 @@ def test_exif_rotation(tmp_path, orientation, suffix):
 
 
 def test_what_is_refused_has_a_reason(tmp_path):
-    saved(np.zeros((3, 4), dtype=np.float32), tmp_path / "float.tif")
-    saved(np.zeros((3, 4), dtype=np.int32), tmp_path / "long.tif")
     saved(GREY.astype(np.uint16) * 4, tmp_path / "dark.png")
     os.mkfifo(tmp_path / "pipe.png")
     with (tmp_path / "endless.png").open("wb") as stream:
@@ -122,17 +118,12 @@ def test_what_is_refused_has_a_reason(tmp_path):
     reasons = {"pointer.jpg": "is a pointer of Git LFS, not the file itself: run git lfs pull"}
     reasons |= {"pipe.png": "is a pipe", "endless.png": "at most 1,024 MB are read"}
     reasons |= {"heic.jpg": "a HEIC image, .*: convert it to JPEG", "mif1.jpg": "a HEIC", "avif.jpg": "an? AVIF image"}
-    reasons |= {
-        "dark.png": r"^dark\.png holds 16-bit pixels that are nearly black",
-        "float.tif": "float pixels",
-        "long.tif": "32-bit pixels",
-        "none": "No such file",
-        "": "Is a directory",
-    }
+    reasons |= {"dark.png": r"^dark\.png holds 16-bit pixels that are nearly black"}
+    reasons |= {"none": "No such file", "": "Is a directory"}
     for name, words in reasons.items():
         with pytest.raises(UnreadableImage, match=words):
             load_rgb(tmp_path / name)
-        assert not images.is_image(tmp_path / name) or name in ("dark.png", "float.tif", "long.tif")
+        assert not images.is_image(tmp_path / name) or name == "dark.png"
 
 
 def chunk(kind, content):
@@ -158,10 +149,9 @@ TIFFS = {
     "10 bits in 16": (COLOURS.astype(np.uint16) * 4, {"photometric": "rgb"}, "nearly black, as those of 10 or 12 bits"),
     "12 bits in 16, grey": (GREY.astype(np.uint16) * 16, {}, "nearly black, as those of 10 or 12 bits"),
     "13 bands": (np.repeat(WITH_ALPHA[..., :1], 13, axis=2), {"photometric": "minisblack"}, "13 bands"),
-    **{
-        f"{kind.__name__} colours": ((COLOURS / 9).astype(kind), {"photometric": "rgb"}, words)
-        for kind, words in ((np.float16, "float pixels"), (np.int16, "signed pixels"), (np.uint32, "32-bit pixels"))
-    },
+    "half": ((COLOURS / 9).astype(np.float16), {"photometric": "rgb"}, "float pixels"),
+    "signed": ((COLOURS / 9).astype(np.int16), {"photometric": "rgb"}, "signed pixels"),
+    "long": ((COLOURS / 9).astype(np.uint32), {"photometric": "rgb"}, "32-bit pixels"),
     "float32 grey": ((GREY / 9).astype(np.float32), {"photometric": "minisblack"}, "float pixels"),
 }
 
