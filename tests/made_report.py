@@ -2,6 +2,7 @@
 
 import json
 from contextlib import chdir
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +11,12 @@ from PIL import Image
 
 from lookalike.core.files import write_json
 from lookalike.exhibits.claims import COLUMNS, claims_markdown, claims_of, decided
-from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Mark, Panel, Ranking, Series, Table
+from lookalike.exhibits.drawing import Chart, Curve, Line
+from lookalike.exhibits.model import Axis, Drawn, Entry, Found, Mark, Ranking
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.study import Study
-from lookalike.exhibits.style import LOOKS, Look
+from lookalike.exhibits.style import LOOKS
 from lookalike.exhibits.tables import sheets_of_cells
 from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.provenance import read_jobs
@@ -27,7 +29,7 @@ RIGHT, WRONG = Mark("✓", "#009E73", "-", "same class"), Mark("✗", "#D55E00",
 METHODS = ("oasis", "mcml", "lego")
 
 
-def table(study) -> Table:
+def table(study):
     """Precision of all methods on ten classes."""
     cells = pd.DataFrame(
         {"subset": "ten", "metric": np.repeat(["mAP", "top 1"], 3), "method": METHODS * 2,
@@ -38,10 +40,10 @@ def table(study) -> Table:
     )  # fmt: skip
     titles = {"method": {"oasis": "OASIS", "mcml": "MCML", "lego": "LEGO"}, "subset": {"ten": "10 classes"}}
     notes = ("LMNN: at most 20 iterations.",)
-    return Table(cells, sheets_of_cells(cells, "metric", "method", "subset", titles), titles, notes)
+    return Drawn(cells, notes, titles, sheets_of_cells(cells, "metric", "method", "subset", titles))
 
 
-def curves(study) -> Figure:
+def curves(study):
     """Precision at top k of all methods."""
     k = np.arange(1.0, 41.0)
     parts = [
@@ -50,30 +52,31 @@ def curves(study) -> Figure:
     ]
     frame = pd.concat(parts, ignore_index=True)
     frame["low"], frame["high"] = frame["p"] - frame["error"], frame["p"] + frame["error"]
-    series = tuple(Series(name.upper(), {"series": name}, "k", "p", LOOKS[name], "low", "high") for name in METHODS)
-    panel = Panel(
-        "10 classes", Axis("Number of neighbours k", text="k = {:.0f}"),
-        Axis("Precision at top k", low=0, text="{:.3f}"), series, (Line("chance", 0.1, Look("#000000", "", "--")),),
-    )  # fmt: skip
-    return Figure(frame, (panel,))
+    curves = [Curve(name.upper(), LOOKS[name], frame[frame["series"] == name], "k", "p") for name in METHODS]
+    axes = Axis("Number of neighbours k", text="k = {:.0f}"), Axis("Precision at top k", low=0, text="{:.3f}")
+    chart = Chart(1)
+    chart.panel("10 classes", *axes, curves, [Line("chance", 0.1)])
+    return chart.drawn(frame, titles={"series": {name: name.upper() for name in METHODS}})
 
 
-def differences(study) -> Figure:
+def differences(study):
     """Differences of systems with their intervals."""
     frame = pd.DataFrame({"row": [0, 1, 2], "difference": [3.0, -1.0, 0.5]})
     frame["low"], frame["high"] = frame["difference"] - 1, frame["difference"] + 2
-    series = Series("difference", {}, "row", "difference", LOOKS["oasis"], "low", "high", kind="points")
+    curve = Curve("difference", replace(LOOKS["oasis"], kind="points"), frame, "row", "difference")
     rows = Axis("", ticks=((0, "OASIS <b>"), (1, "MCML"), (2, "LEGO")), low=-0.6, high=2.6)
-    zero = Line("", 0, Look("#000000", ""))
-    return Figure(frame, (Panel("", rows, Axis("Difference (points)", text="{:+.1f}"), (series,), (zero,)),))
+    chart = Chart(1)
+    chart.panel("", rows, Axis("Difference (points)", text="{:+.1f}"), [curve], [Line("zero", 0)])
+    return chart.drawn(frame)
 
 
-def times(study) -> Figure:
+def times(study):
     """Training time by size."""
     frame = pd.DataFrame({"n": [100.0, 1000, 10_000], "seconds": [0.5, 90.0, 7200.0]})
-    series = Series("OASIS", {}, "n", "seconds", LOOKS["oasis"])
     axes = Axis("Images", "log", tick_form="short"), Axis("Time", "log", text="time")
-    return Figure(frame, (Panel("", *axes, (series,)),))
+    chart = Chart(1)
+    chart.panel("", *axes, [Curve("OASIS", LOOKS["oasis"], frame, "n", "seconds", None)])
+    return chart.drawn(frame)
 
 
 def claim(id, paper, place, text, verdict, **more):
@@ -120,7 +123,7 @@ def write_claims(results, *rows, claims=PRIMARY, kept=()):
     (results / "claims.md").write_text(claims_markdown(found))
 
 
-def neighbours(study) -> Gallery:
+def neighbours(study):
     """Queries with their nearest images before and after learning."""
     images = [f"results/{study.dataset}/images/{number}.png" for number in range(4)]
     found = [
@@ -135,7 +138,7 @@ def neighbours(study) -> Gallery:
     return gallery_of(entries, ("Queries by rule, none picked by hand.",))
 
 
-def broken(study) -> Table:
+def broken(study):
     """Something that cannot be drawn."""
     raise KeyError("map")
 
@@ -194,9 +197,13 @@ def toy_study(dataset, *, synthetic=True):
     return ToyStudy.given(dataset, settings)
 
 
+KINDS = {"table": "table", "broken": "table", "neighbours": "gallery"}
+"""Function to the kind of its exhibit, where that is no figure."""
+
+
 def toy_exhibit(id, draw, room="category", **about):
     """Return the exhibit that a function of a test's module draws, whose docstring is its caption."""
-    by = {draw.__annotations__["return"].__name__.lower(): f"{draw.__module__}.{draw.__name__}"}
+    by = {KINDS.get(draw.__name__, "figure"): f"{draw.__module__}.{draw.__name__}"}
     return Exhibit(id=id, study=room, caption=draw.__doc__, **{"title": "A title", **by, **about})
 
 

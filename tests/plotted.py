@@ -21,6 +21,22 @@ def rulers(axis):
     return [line for line in axis.lines if line.get_transform() != axis.transData]
 
 
+def named(axis):
+    """Names of what a panel shows, as its legend has them."""
+    return axis.get_legend_handles_labels()[1]
+
+
+def ruled(axis):
+    """Where a panel has a straight line: at which y, or at which x of an upright one."""
+    ends = [line.get_xydata() for line in rulers(axis)]
+    return [start[1] if start[1] == end[1] else start[0] for start, end in ends]
+
+
+def words_on(canvas):
+    """Words on a grid of images."""
+    return [text.get_text() for text in canvas.axes[0].texts]
+
+
 def too_small(canvas):
     """Say what is too small or empty in a figure that was laid out; "" where nothing is."""
     full = [axis for axis in canvas.axes if axis.get_visible() and has_data(axis)]

@@ -10,19 +10,18 @@ from __future__ import annotations
 import html
 import math
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from lookalike.core.arrays import Doubles
-from lookalike.exhibits.image_grid import draw_gallery
-from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Picture, Series
+from lookalike.exhibits.model import Axis, Drawn, NothingToShowError, PointTitle
 from lookalike.exhibits.printed import PARTITIONS, human_time
 from lookalike.exhibits.registry import Exhibit, Level
 from lookalike.exhibits.results import TIMED_OUT, rows_in, select
@@ -37,7 +36,6 @@ from lookalike.exhibits.style import (
     look_of,
     looks_of,
     new_figure,
-    paper_style,
     save_figure,
 )
 from lookalike.exhibits.tables import cells_of, keyed, values_of
@@ -64,40 +62,108 @@ Where = Mapping[str, str]
 PRINTED, UPRIGHT = ", printed", ", upright"
 """What stands behind a method in the column ``method`` of rows that are no curve."""
 NO_ROWS = pd.DataFrame({name: pd.Series(dtype="object") for name in ("method", "mean")})
-THIN, DASHED, DOTTED = Look(GREY, ""), Look(BLACK, "", "--"), Look(GREY, "", ":")
+THIN, DASHED, DOTTED = Look(GREY, "", kind="thin"), Look(BLACK, "", "--"), Look(GREY, "", ":")
 
 
-def save(drawn: Figure | Gallery | Picture, stem: Path, study: Study, notice: str = "") -> None:
-    """Draw a figure, gallery or picture and write it as PNG, SVG and PDF; a notice stands above it."""
-    with paper_style():
-        if isinstance(drawn, Picture):
-            canvas = new_figure(*drawn.size)
-            drawn.paint(canvas)
-        else:
-            canvas = draw(drawn) if isinstance(drawn, Figure) else draw_gallery(drawn)
-        if notice:
-            canvas.suptitle(notice, fontsize=8, color=VERMILLION, wrap=True)
-        elif study.corner:
-            canvas.suptitle(study.corner, fontsize=7.5, color=GREY, x=0.99, ha="right")
-        lay_out(canvas)
-        titles = titles_of_points(drawn, canvas) if isinstance(drawn, Figure) else ()
-    save_figure(canvas, stem, titles)
+class Curve(NamedTuple):
+    """A line or a set of points of a panel."""
+
+    name: str
+    look: Look
+    rows: pd.DataFrame
+    x: str = "x"
+    y: str = "mean"
+    ends: tuple[str, str] | None = ("low", "high")
+    """Columns of the bounds of each point; None where there are none."""
 
 
-def draw(figure: Figure) -> Canvas:
-    """Return a figure's panels on a Matplotlib canvas, in rows of at most three, with one legend for all of them."""
-    n = len(figure.panels)
-    n_columns = figure.n_columns or (2 if n == 4 else min(n, 3))
-    n_rows = math.ceil(n / n_columns)
-    width, height = figure.size or ({1: 3.6, 2: 3.1}.get(n_columns, 7.4 / n_columns), 2.35)
-    canvas = new_figure(width * n_columns, 0.45 + height * n_rows)
-    axes = canvas.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for spare in axes[n:]:
-        spare.remove()
-    for axis, panel in zip(axes[:n], figure.panels, strict=True):
-        _draw_panel(axis, panel, figure.frame)
-    _draw_legend(canvas)
-    return canvas
+class Line(NamedTuple):
+    """A straight line across a panel."""
+
+    name: str
+    at: float
+    look: Look = DASHED
+    upright: bool = False
+    label: str = ""
+    """Words at its right end, such as its value."""
+    label_left: bool = False
+
+
+class Chart:
+    """Panels of curves on one canvas, in rows of at most three, with one legend; the SVG tells points' numbers."""
+
+    def __init__(self, n: int, n_columns: int = 0, size: tuple[float, float] | None = None) -> None:
+        """Make room for `n` panels, `n_columns` beside each other, of a width and height in inches."""
+        n_columns = n_columns or (2 if n == 4 else min(n, 3))
+        n_rows = math.ceil(n / n_columns)
+        width, height = size or ({1: 3.6, 2: 3.1}.get(n_columns, 7.4 / n_columns), 2.35)
+        self.canvas = new_figure(width * n_columns, 0.45 + height * n_rows)
+        self._axes = [*self.canvas.subplots(n_rows, n_columns, squeeze=False).ravel()]
+        for spare in self._axes[n:]:
+            spare.remove()
+        self._titles: list[PointTitle] = []
+        self._empty: list[str] = []
+
+    def panel(
+        self, title: str, x: Axis, y: Axis, curves: Iterable[Curve] = (), lines: Iterable[Line] = (), empty: str = ""
+    ) -> None:
+        """Draw the next panel, thin curves behind all others; words say why one is `empty`."""
+        from matplotlib.ticker import NullLocator
+
+        axis, is_log = self._axes[len(self._empty)], x.scale == "log"
+        axis.set_title(title, loc="left")
+        for letter, form, ruler in (("x", x, axis.xaxis), ("y", y, axis.yaxis)):
+            axis.set(**{f"{letter}label": form.label, f"{letter}scale": form.scale})
+            if form.ticks:
+                ruler.set_ticks([place for place, _ in form.ticks], labels=[name for _, name in form.ticks])
+            elif form.tick_form == "short":
+                ruler.set_major_formatter(short_count)
+            if form.ticks or form.tick_form:
+                ruler.set_minor_locator(NullLocator())
+        if "log" in (x.scale, y.scale):
+            axis.grid(which="minor", visible=False)
+        ordered, names = sorted(curves, key=lambda curve: curve.look.kind != "thin"), dict(x.ticks or ())
+        for place, curve in enumerate(ordered):
+            points = drawn_points(curve, place / len(ordered), is_log=is_log)
+            draw_curve(axis, curve, points)
+            for point in rows_in(points[points["marked"] & (curve.look.kind != "thin")]):
+                where = names.get(point.x) or number_text(x, point.x)
+                text = "\n".join(filter(None, (curve.name, where, number_text(y, point.y, point.low, point.high))))
+                self._titles.append((axis, point.across, point.y, text))
+        for line in lines:
+            draw_line(axis, line)
+        axis.set(xlim=(x.low, x.high), ylim=(y.low, y.high))
+        # heights mislead where an axis of amounts leaves 0 out
+        if y.label and y.scale == "linear" and not y.ticks and min(axis.get_ylim()) > 0:
+            axis.set_ylabel(f"{y.label} (axis cut)")
+        self._empty.append(empty)
+        if empty:
+            axis.set(xticks=[], yticks=[])
+            axis.text(0.5, 0.5, empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
+
+    def drawn(self, frame: pd.DataFrame, **about: Any) -> Drawn:
+        """Draw the legend, and return the figure with what else there is of it; without a panel it is not run."""
+        if all(self._empty):
+            raise NothingToShowError(next(iter(self._empty), "nothing was measured"))
+        draw_legend(self.canvas)
+        return Drawn(frame, canvas=self.canvas, point_titles=self._titles, **about)
+
+
+def save(drawn: Drawn, stem: Path, study: Study, notice: str = "") -> None:
+    """Write a picture as PNG, SVG and PDF; a notice stands above it."""
+    canvas, discs = drawn.canvas or new_figure(3.6, 2.8), list[str]()
+    if notice:
+        canvas.suptitle(notice, fontsize=8, color=VERMILLION, wrap=True)
+    elif study.corner:
+        canvas.suptitle(study.corner, fontsize=7.5, color=GREY, x=0.99, ha="right")
+    lay_out(canvas)
+    for axis, across, up, text in drawn.point_titles:
+        x, y = axis.transData.transform((across, up))
+        # half a dot: what lies on the edge is seen
+        if axis.bbox.padded(0.5).contains(x, y):
+            at = (72 / canvas.dpi * place for place in (x, canvas.bbox.height - y))
+            discs.append(DISC.format(*at, html.escape(text, quote=False)))
+    save_figure(canvas, stem, discs)
 
 
 def lettered(titles: Sequence[str]) -> list[str]:
@@ -106,53 +172,18 @@ def lettered(titles: Sequence[str]) -> list[str]:
     return list(titles) if len(titles) < 2 else [f"({letters[i % 26]})  {title}" for i, title in enumerate(titles)]
 
 
-def _draw_panel(axis: Axes, panel: Panel, frame: pd.DataFrame) -> None:
-    """Draw one panel of the numbers of a frame."""
-    from matplotlib.ticker import NullLocator
-
-    axis.set_title(panel.title, loc="left")
-    for letter, form, ruler in (("x", panel.x, axis.xaxis), ("y", panel.y, axis.yaxis)):
-        axis.set(**{f"{letter}label": form.label, f"{letter}scale": form.scale})
-        if form.ticks:
-            ruler.set_ticks([place for place, _ in form.ticks], labels=[name for _, name in form.ticks])
-        elif form.tick_form == "short":
-            ruler.set_major_formatter(short_count)
-        if form.ticks or form.tick_form:
-            ruler.set_minor_locator(NullLocator())
-    if "log" in (panel.x.scale, panel.y.scale):
-        axis.grid(which="minor", visible=False)
-    for series, points in points_of(panel, frame):
-        _draw_series(axis, series, points)
-    for line in panel.lines:
-        _draw_line(axis, line)
-    axis.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
-    # heights mislead where an axis of amounts leaves 0 out
-    if panel.y.label and panel.y.scale == "linear" and not panel.y.ticks and min(axis.get_ylim()) > 0:
-        axis.set_ylabel(f"{panel.y.label} (axis cut)")
-    if panel.empty:
-        axis.set(xticks=[], yticks=[])
-        axis.text(0.5, 0.5, panel.empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
-
-
-def points_of(panel: Panel, frame: pd.DataFrame) -> Iterator[tuple[Series, pd.DataFrame]]:
-    """Yield the series of a panel with their points, by x; thin ones come first, and lie behind.
-
-    Points have ``x``, ``y``, ``low``, ``high``, the place ``across`` where they are drawn, and ``marked`` where they
-    carry a marker.
-    """
-    is_log = panel.x.scale == "log"
-    for place, series in enumerate(sorted(panel.series, key=lambda series: series.kind != "thin")):
-        rows = select(frame, **series.where).sort_values(series.x, kind="stable")
-        if is_log:
-            # a start at 0 has no place there
-            rows = rows[rows[series.x] > 0]
-        columns = {"x": series.x, "y": series.y, "low": series.low, "high": series.high}
-        points = pd.DataFrame({name: rows.get(column, math.nan) for name, column in columns.items()}, index=rows.index)
-        points = points.astype("float64")
-        across = points["x"] * 10**series.shift if is_log else points["x"] + series.shift
-        marked = marked_points(across.to_numpy(), is_log=is_log, shift=place / len(panel.series))
-        has_all = series.kind in ("points", "each")
-        yield series, points.assign(across=across, marked=has_all | np.isin(np.arange(len(points)), marked))
+def drawn_points(curve: Curve, shift: float, *, is_log: bool) -> pd.DataFrame:
+    """Return the points of a curve by x, with the place ``across`` where they stand, and ``marked`` ones."""
+    rows = curve.rows.sort_values(curve.x, kind="stable")
+    if is_log:
+        # a start at 0 has no place there
+        rows = rows[rows[curve.x] > 0]
+    columns = dict(zip(("x", "y", "low", "high"), (curve.x, curve.y, *(curve.ends or ("", ""))), strict=True))
+    points = pd.DataFrame({name: rows.get(column, math.nan) for name, column in columns.items()}, index=rows.index)
+    points, look = points.astype("float64"), curve.look
+    across = points["x"] * 10**look.shift if is_log else points["x"] + look.shift
+    marked = np.isin(np.arange(len(points)), marked_points(across.to_numpy(), is_log=is_log, shift=shift))
+    return points.assign(across=across, marked=(look.kind in ("points", "each")) | marked)
 
 
 def marked_points(x: Doubles, *, is_log: bool, shift: float = 0.0) -> npt.NDArray[np.intp]:
@@ -166,40 +197,39 @@ def marked_points(x: Doubles, *, is_log: bool, shift: float = 0.0) -> npt.NDArra
     return np.unique(np.abs(along[:, None] - targets).argmin(axis=0))
 
 
-def _draw_series(axis: Axes, series: Series, points: pd.DataFrame) -> None:
-    """Draw the line, markers and errors of a series."""
+def draw_curve(axis: Axes, curve: Curve, points: pd.DataFrame) -> None:
+    """Draw the line, markers and errors of a curve."""
     x, y, low, high = (points[name].to_numpy() for name in ("across", "y", "low", "high"))
-    look, kept, is_star = series.look, points["marked"].to_numpy(), series.look.marker == "*"
-    style: Style = {"color": look.colour, "linestyle": "none" if series.kind == "points" else look.line}
-    marker: Style = {"marker": look.marker, "markerfacecolor": "none" if series.hollow else look.colour}
-    if series.kind == "thin":
-        axis.plot(x, y, label=series.name, alpha=0.45, linewidth=0.8, zorder=1.8, **style)
+    look, kept, is_star = curve.look, points["marked"].to_numpy(), curve.look.marker == "*"
+    style: Style = {"color": look.colour, "linestyle": "none" if look.kind == "points" else look.line}
+    marker: Style = {"marker": look.marker, "markerfacecolor": "none" if look.hollow else look.colour}
+    if look.kind == "thin":
+        axis.plot(x, y, label=curve.name, alpha=0.45, linewidth=0.8, zorder=1.8, **style)
         return
-    if series.band:
+    if look.band:
         # a range alone, without points, is what the legend shows
-        bare = series.kind == "points" and not look.marker
-        name = series.name if bare else None
+        bare = look.kind == "points" and not look.marker
+        name = curve.name if bare else None
         axis.fill_between(x, low, high, color=look.colour, alpha=0.18, linewidth=0, zorder=1.5, label=name)
         if bare:
             return
     axis.plot(x, y, zorder=2, **style)
     # the points of a star hold little colour, and a ring lies around what it covers
-    size = (4 if series.kind == "points" else MARKER) * (2 if is_star else 1.5 if series.hollow else 1)
+    size = (4 if look.kind == "points" else MARKER) * (2 if is_star else 1.5 if look.hollow else 1)
     # the legend shows line and marker together
-    axis.plot([], [], label=series.name, markersize=size if is_star else 4, **marker, **style)
-    kept = kept & bool(look.marker or series.low)
+    axis.plot([], [], label=curve.name, markersize=size if is_star else 4, **marker, **style)
+    kept = kept & bool(look.marker or curve.ends)
     axis.plot(x[kept], y[kept], **marker, color=look.colour, linestyle="none", markersize=size, zorder=2.5)
-    if series.low and not series.band and kept.any():
+    if curve.ends and not look.band and kept.any():
         reach = np.nan_to_num(np.abs(np.vstack([y - low, high - y])[:, kept]))
         bars: Style = {"color": look.colour, "elinewidth": 0.8, "capsize": CAP, "capthick": 0.8}
         axis.errorbar(x[kept], y[kept], yerr=reach, linestyle="none", zorder=3, **bars)
 
 
-def _draw_line(axis: Axes, line: Line) -> None:
+def draw_line(axis: Axes, line: Line) -> None:
     """Draw a level or an upright line, behind the curves, with its words at one end."""
     look: Style = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
-    draw_line = axis.axvline if line.upright else axis.axhline
-    draw_line(line.at, label=line.name or None, **look)
+    (axis.axvline if line.upright else axis.axhline)(line.at, label=line.name, **look)
     if line.label:
         place, shift, side = (0, 3, "left") if line.label_left else (1, -3, "right")
         words: Style = {"ha": side, "va": "top", "color": line.look.colour, "fontsize": 7}
@@ -207,7 +237,7 @@ def _draw_line(axis: Axes, line: Line) -> None:
         axis.annotate(line.label, (place, line.at), (shift, -3), **across, **words)
 
 
-def _draw_legend(canvas: Canvas) -> None:
+def draw_legend(canvas: Canvas) -> None:
     """Draw one legend for all panels, in the order in which series were first drawn, in as few even rows as fit."""
     entries: dict[str, Artist] = {}
     for axis in canvas.axes:
@@ -227,23 +257,6 @@ def _draw_legend(canvas: Canvas) -> None:
     # a tall legend does not take its room from the panels
     canvas.set_figheight(canvas.get_figheight() + LEGEND_ROW * max(0, n_rows - 2))
     canvas.legend(entries.values(), labels, loc="outside lower center", ncols=n_columns)
-
-
-def titles_of_points(figure: Figure, canvas: Canvas) -> list[str]:
-    """Return the SVG elements of a laid-out canvas that tell the numbers of the point beneath the pointer."""
-    scale, discs = 72 / canvas.dpi, []
-    for axis, panel in zip(canvas.axes, figure.panels, strict=True):
-        names = dict(panel.x.ticks or ())
-        for series, points in points_of(panel, figure.frame):
-            places = axis.transData.transform(points[["across", "y"]].to_numpy())
-            for point, (x, y) in zip(rows_in(points), places, strict=True) if series.kind != "thin" else ():
-                # half a dot: what lies on the edge is seen
-                if point.marked and axis.bbox.padded(0.5).contains(x, y):
-                    where = names.get(point.x) or number_text(panel.x, point.x)
-                    lines = (series.name, where, number_text(panel.y, point.y, point.low, point.high))
-                    text = html.escape("\n".join(filter(None, lines)), quote=False)
-                    discs.append(DISC.format(scale * x, scale * (canvas.bbox.height - y), text))
-    return discs
 
 
 def number_text(form: Axis, value: float, low: float = math.nan, high: float = math.nan) -> str:
@@ -271,23 +284,25 @@ def short_count(value: float, position: float | None = None) -> str:
 # Declared -------------------------------------------------------------------------------------------------------------
 
 
-def figure_of(exhibit: Exhibit, study: Study) -> Figure:
-    """Return a figure with a curve of each method in the panels."""
+def figure_of(exhibit: Exhibit, study: Study) -> Drawn:
+    """Draw a curve of each method in the panels."""
     layout, curves = exhibit.figure, curves_of(exhibit, study)
     titles = {axis: values_of(exhibit, study, axis) for axis in layout.panels}
-    panels, names, parts = list[Panel](), list[str](), [curves]
-    for values in product(*titles.values()):
-        place = dict(zip(layout.panels, values, strict=True))
-        panel, others = panel_of(exhibit, study, place, select(curves, **place))
-        panels.append(panel)
-        names.append(", ".join(titles[axis][value] for axis, value in place.items()))
-        parts += [rows for rows in others if len(rows)]
-    titled = [replace(panel, title=title) for panel, title in zip(panels, lettered(names), strict=True)]
-    frame = pd.concat([rows for rows in parts if len(rows)] or [curves], ignore_index=True)
-    cells = compared(exhibit, study) if layout.printed else None
+    places = [dict(zip(layout.panels, values, strict=True)) for values in product(*titles.values())]
+    names = [", ".join(titles[axis][value] for axis, value in place.items()) for place in places]
     # panels of one part stand beside each other
-    n_columns = len(titles[layout.panels[-1]]) if len(layout.panels) > 1 else 0
-    return Figure(frame, tuple(titled), cells, tuple(exhibit.notes), n_columns=n_columns)
+    chart, frames = Chart(len(places), len(titles[layout.panels[-1]]) if len(layout.panels) > 1 else 0), [curves]
+    for place, title in zip(places, lettered(names), strict=True):
+        frames += draw_panel(chart, title, exhibit, study, place, select(curves, **place))
+    frame = pd.concat([rows for rows in frames if len(rows)] or [curves], ignore_index=True)
+    methods = values_of(exhibit, study, "method") | {
+        name: f"{study.title_of(name.removesuffix(PRINTED))}{PRINTED}"
+        for name in frame["method"]
+        if name.endswith(PRINTED)
+    }
+    own = {method: methods[method] for method in dict.fromkeys(frame["method"]) if method in methods}
+    cells = compared(exhibit, study) if layout.printed else None
+    return chart.drawn(frame, titles={"method": own}, cells=cells, notes=exhibit.notes)
 
 
 def curves_of(exhibit: Exhibit, study: Study) -> pd.DataFrame:
@@ -319,31 +334,51 @@ def easier_parts(rows: pd.DataFrame, study: Study) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(list(fits.index), names=keys) if len(fits) else keyed(rows.iloc[:0], keys)
 
 
-def panel_of(exhibit: Exhibit, study: Study, place: Where, own: pd.DataFrame) -> tuple[Panel, list[pd.DataFrame]]:
-    """Return one panel, with its curves or why there are none, and rows of what is no curve, for the CSV."""
-    layout, methods = exhibit.figure, values_of(exhibit, study, "method")
+def draw_panel(
+    chart: Chart, title: str, exhibit: Exhibit, study: Study, place: Where, own: pd.DataFrame
+) -> list[pd.DataFrame]:
+    """Draw one panel, with its curves or why there are none; return rows of what is no curve, for the CSV."""
+    layout, methods, lines = exhibit.figure, values_of(exhibit, study, "method"), list[Line]()
     level, upright = (mean_of(line if len(own) else None, study, place) for line in (layout.level, layout.upright))
     upright = upright.rename(columns={"mean": "x"}).assign(method=upright["method"] + UPRIGHT)
     stop = float(upright["x"].mean())
-    printed = printed_points(exhibit, study, place, stop)
-    series = [*series_of(exhibit, study, place, set(own["method"]))]
-    for name in sorted(set(printed["method"])):
-        method, where = name.removesuffix(PRINTED), {**place, "method": name}
-        about = f"{study.title_of(method)}{PRINTED}", where, "x", "mean", look_of(method), "low", "high"
-        series.append(Series(*about, kind="points", hollow=True))
-    axes = axis_of(layout.x, own, "x"), axis_of(layout.y, own, "y")
-    if not series:
-        return Panel("", *axes, empty=study.why_absent(place.get("setting", ""), next(iter(methods), ""))), []
-    lines = [Line(layout.zero, 0, DASHED)] if layout.zero else []
+    printed, curves = printed_points(exhibit, study, place, stop), [*curves_shown(exhibit, study, place, own)]
+    for name, rows in printed.groupby("method"):
+        method = str(name).removesuffix(PRINTED)
+        look = replace(look_of(method), kind="points", hollow=True)
+        curves.append(Curve(f"{study.title_of(method)}{PRINTED}", look, rows))
+    if layout.zero:
+        lines.append(Line(layout.zero, 0))
     if layout.level is not None and len(level):
         value = float(level["mean"].mean())
-        label = f"{value:.2f}" if layout.level.has_value else ""
         # it stands at the end of its line that is farther from the upright one
         is_left = 2 * stop > max(stop, *own["x"], *printed.get("x", ()))
-        lines.append(Line(layout.level.name, value, DASHED, label=label, label_left=is_left))
+        lines.append(Line(layout.level.name, value, label=f"{value:.2f}" * layout.level.has_value, label_left=is_left))
     if layout.upright is not None and len(upright):
         lines.append(Line(layout.upright.name, stop, DOTTED, upright=True))
-    return Panel("", *axes, series=tuple(series), lines=tuple(lines)), [level, upright, printed]
+    axes = axis_of(layout.x, own, "x"), axis_of(layout.y, own, "y")
+    if not curves:
+        chart.panel(title, *axes, empty=study.why_absent(place.get("setting", ""), next(iter(methods), "")))
+        return []
+    chart.panel(title, *axes, curves, lines)
+    return [level, upright, printed]
+
+
+def curves_shown(exhibit: Exhibit, study: Study, place: Where, own: pd.DataFrame) -> Iterator[Curve]:
+    """Yield the curves of a panel; methods of one title have one place in the legend."""
+    layout, methods = exhibit.figure, values_of(exhibit, study, "method")
+    # where panels have several metrics, names have that of the metric
+    metric = values_of(exhibit, study, "metric").get(place.get("metric", ""), "")
+    usual = [method for method, title in methods.items() if title != layout.thin]
+    looks = looks_of(usual)
+    # training images, of whatever method, have a look of their own
+    looks |= dict.fromkeys(methods, TRAINING) if place.get("metric") == layout.training else {}
+    for method, title in sorted(methods.items(), key=lambda pair: pair[1] != layout.thin):
+        if len(rows := own[own["method"] == method]):
+            name, look = f"{title}, {metric}" if metric else title, looks.get(method, THIN)
+            if method in usual:
+                look = replace(look, shift=layout.apart * (usual.index(method) - (len(usual) - 1) / 2))
+            yield Curve(name, look, rows)
 
 
 def mean_of(line: Level | None, study: Study, place: Where) -> pd.DataFrame:
@@ -372,25 +407,6 @@ def printed_points(exhibit: Exhibit, study: Study, place: Where, stop: float) ->
     mean, sem = rows["value"] / 100, rows["spread"] / 100 / math.sqrt(PARTITIONS)
     points = pd.DataFrame({"method": rows["method"] + PRINTED, "x": rows["metric"].map(where), "mean": mean})
     return points.assign(**place, low=mean - sem, high=mean + sem, sem=sem, n=0).dropna(subset="x")
-
-
-def series_of(exhibit: Exhibit, study: Study, place: Where, there: set[str]) -> Iterator[Series]:
-    """Yield the curves of a panel; methods of one title have one place in the legend."""
-    layout, methods = exhibit.figure, values_of(exhibit, study, "method")
-    # where panels have several metrics, names have that of the metric
-    metric = values_of(exhibit, study, "metric").get(place.get("metric", ""), "")
-    usual = [method for method, title in methods.items() if title != layout.thin]
-    looks = looks_of(usual) | dict.fromkeys((method for method in methods if method not in usual), THIN)
-    # training images, of whatever method, have a look of their own
-    looks |= dict.fromkeys(methods, TRAINING) if place.get("metric") == layout.training else {}
-    for method, title in sorted(methods.items(), key=lambda pair: pair[1] != layout.thin):
-        if method in there:
-            name, where = f"{title}, {metric}" if metric else title, {**place, "method": method}
-            if method in usual:
-                shift = layout.apart * (usual.index(method) - (len(usual) - 1) / 2)
-                yield Series(name, where, "x", "mean", looks[method], "low", "high", shift=shift)
-            else:
-                yield Series(name, where, "x", "mean", looks[method], kind="thin")
 
 
 def axis_of(axis: Axis, curves: pd.DataFrame, name: str) -> Axis:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lookalike.core.images import thumbnail_of
-from lookalike.exhibits.model import Box, Gallery, Mark, Tile
+from lookalike.exhibits.model import Box, Mark, Tile
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Style, new_figure
 
 if TYPE_CHECKING:
@@ -41,32 +42,37 @@ def class_name(label: str) -> str:
     return re.sub(r"^\d+\.", "", label)
 
 
-def draw_gallery(gallery: Gallery) -> Canvas:
-    """Return a gallery on a Matplotlib canvas, with a legend of the marks that it has."""
-    n_columns = max(len(row) for row in gallery.rows)
-    left = TITLE * any(gallery.row_titles)
-    top = max((LINE * len(head.split("\n")) for head in gallery.heads if head), default=0.0)
-    heights = [_heights(row, gallery.tile) for row in gallery.rows]
-    width, height = left + gallery.tile * n_columns, top + sum(map(sum, heights))
+def draw_grid(
+    rows: Sequence[Sequence[Tile]],
+    row_titles: Sequence[str] = (),
+    heads: Sequence[str] = (),
+    tile: float = 1.05,
+) -> Canvas:
+    """Return images in rows on a Matplotlib canvas, with a legend of their marks; a `tile` is so many inches wide."""
+    n_columns = max(map(len, rows))
+    left = TITLE * any(row_titles)
+    top = max((LINE * len(head.split("\n")) for head in heads if head), default=0.0)
+    heights = [_heights(row, tile) for row in rows]
+    width, height = left + tile * n_columns, top + sum(map(sum, heights))
     canvas = new_figure(width + 0.1, height + 0.5)
     # one pair of axes, in inches: drawing a pair for each image takes several times as long
     axis = canvas.add_subplot()
-    for column, head in enumerate(gallery.heads):
-        axis.text(left + gallery.tile * (column + 0.5), top, head, fontsize=7.5, ha="center", va="bottom")
-    for place, (row, (tall, beneath)) in enumerate(zip(gallery.rows, heights, strict=True)):
-        for column, tile in enumerate(row):
-            _draw_tile(axis, tile, (left + gallery.tile * column, top, gallery.tile, tall))
-        if place < len(gallery.row_titles):
-            lines = [line for part in gallery.row_titles[place].split("\n") for line in wrap(part, 16)]
+    for column, head in enumerate(heads):
+        axis.text(left + tile * (column + 0.5), top, head, fontsize=7.5, ha="center", va="bottom")
+    for place, (row, (tall, beneath)) in enumerate(zip(rows, heights, strict=True)):
+        for column, image in enumerate(row):
+            _draw_tile(axis, image, (left + tile * column, top, tile, tall))
+        if place < len(row_titles):
+            lines = [line for part in row_titles[place].split("\n") for line in wrap(part, 16)]
             axis.text(left - GAP, top + tall / 2, "\n".join(lines), fontsize=7, ha="right", va="center")
         top += tall + beneath
     axis.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
     axis.set_axis_off()
-    _legend(canvas, gallery)
+    _legend(canvas, dict.fromkeys(image.mark for row in rows for image in row if image.mark is not None))
     return canvas
 
 
-def _heights(row: tuple[Tile, ...], width: float) -> tuple[float, float]:
+def _heights(row: Sequence[Tile], width: float) -> tuple[float, float]:
     """Return the height of a row's images, which the tallest decides, and of the words beneath, in inches."""
     images = [(tile.image.shape, len(_lines(tile.words))) for tile in row if tile.image is not None]
     tallest = max((shape[0] / shape[1] for shape, _ in images), default=0.3)
@@ -106,11 +112,10 @@ def _draw_tile(axis: Axes, tile: Tile, cell: tuple[float, float, float, float]) 
         axis.add_patch(Rectangle(start, *size, edgecolor=VERMILLION, linewidth=1.0, **frame))
 
 
-def _legend(canvas: Canvas, gallery: Gallery) -> None:
+def _legend(canvas: Canvas, marks: Iterable[Mark]) -> None:
     """Draw a legend of the marks, if there are any."""
     from matplotlib.patches import Patch
 
-    marks = dict.fromkeys(tile.mark for row in gallery.rows for tile in row if tile.mark is not None)
     handles = [Patch(facecolor="white", edgecolor=mark.colour, linestyle=mark.line, linewidth=1.6) for mark in marks]
     labels = [f"{mark.sign}  {mark.meaning}" for mark in marks]
     if handles:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from lookalike.exhibits.style import Look
+from lookalike.core.errors import LookalikeError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 Number = int | float
@@ -39,17 +40,36 @@ class Sheet:
     """Row and column of the best number of those compared, which is bold."""
 
 
+PointTitle = tuple["Axes", float, float, str]
+"""A point of a panel, at its x and y there, with the numbers that the SVG tells of it."""
+
+
+class NothingToShowError(LookalikeError):
+    """Why an exhibit has nothing to show; it was then not run."""
+
+
 @dataclass(frozen=True)
-class Table:
-    """A frame, which the CSV holds, and its sheets as they are read; `lookalike.exhibits.tables` makes these."""
+class Drawn:
+    """What an exhibit is written from: the frame that its CSV holds, and its sheets or its picture."""
 
     frame: pd.DataFrame
-    """Contents of the CSV; numbers beside print have the columns of `lookalike.exhibits.printed.CELLS`."""
-    sheets: tuple[Sheet, ...]
+    notes: Sequence[str] = ()
+    """Sentences that have to be known besides the caption."""
     titles: Names = field(default_factory=dict)
     """Titles of the values of columns; a value without one stands as it is."""
-    notes: tuple[str, ...] = ()
-    """Sentences that have to be known besides the caption."""
+    sheets: Sequence[Sheet] = ()
+    canvas: Canvas | None = None
+    """Its picture; None of a table."""
+    point_titles: Sequence[PointTitle] = ()
+    cells: pd.DataFrame | None = None
+    """Numbers of a figure beside the printed ones, columns `lookalike.exhibits.printed.CELLS`; None without any."""
+    entries: Sequence[Entry] = ()
+    """Queries of the report's page "Gallery"; a gallery without any stands on its paper's page alone."""
+
+    @property
+    def is_figure(self) -> bool:
+        """Tell whether it is one of curves."""
+        return bool(self.point_titles)
 
 
 @dataclass(frozen=True)
@@ -69,68 +89,6 @@ class Axis:
     """Format of a value in the title of a point, or ``time`` for seconds."""
     at_points: bool = False
     """Whether the ticks of a declared figure stand at its points alone."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """One line or one set of points of a panel, which names columns of the figure's frame."""
-
-    name: str
-    where: Mapping[str, object]
-    """Column to value: the rows of the frame that it shows."""
-    x: str
-    y: str
-    look: Look
-    low: str = ""
-    """Column of the least value of each point; "" where there is no error."""
-    high: str = ""
-    kind: Literal["line", "thin", "each", "points"] = "line"
-    """A line with some markers, behind the others without any, or with a marker at each point; or points alone."""
-    hollow: bool = False
-    shift: Number = 0
-    """Distance from its x, so that bars do not cover each other; in decades on a logarithmic axis."""
-    band: bool = False
-
-
-@dataclass(frozen=True)
-class Line:
-    """A straight line across a panel."""
-
-    name: str
-    at: Number
-    look: Look
-    upright: bool = False
-    label: str = ""
-    """Words at its right end, such as its value."""
-    label_left: bool = False
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One panel of a figure."""
-
-    title: str
-    x: Axis
-    y: Axis
-    series: tuple[Series, ...] = ()
-    lines: tuple[Line, ...] = ()
-    empty: str = ""
-    """Words of a panel that has nothing to show."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of curves: the frame that its CSV holds, and panels of series that name columns of it."""
-
-    frame: pd.DataFrame
-    panels: tuple[Panel, ...]
-    cells: pd.DataFrame | None = None
-    """Its numbers beside the printed ones, columns `lookalike.exhibits.printed.CELLS`; None where none is printed."""
-    notes: tuple[str, ...] = ()
-    n_columns: int = 0
-    """Panels beside each other; 0: by their number."""
-    size: tuple[float, float] | None = None
-    """Width and height of a panel in inches; None: the usual ones."""
 
 
 @dataclass(frozen=True)
@@ -197,35 +155,3 @@ class Entry:
     """The part that asks."""
     gain: float | None = None
     """By how much learning answers it better, in the study's own measure; None where that has no value."""
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """Images with words, in rows."""
-
-    frame: pd.DataFrame
-    """Contents of the CSV: a row an image."""
-    rows: tuple[tuple[Tile, ...], ...]
-    row_titles: tuple[str, ...] = ()
-    heads: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    entries: Sequence[Entry] = ()
-    """Queries of the report's page "Gallery"; `lookalike.exhibits.neighbours.gallery_of` makes a
-    gallery of them. Without entries it stands on its paper's page alone."""
-    tile: float = 1.05
-    """Width of a tile in inches."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A drawing of its own form, such as how a descriptor is made, with the numbers behind it."""
-
-    frame: pd.DataFrame
-    paint: Callable[[Canvas], None]
-    """Draws on an empty Matplotlib figure."""
-    size: tuple[float, float] = (6.2, 2.8)
-    """Width and height in inches."""
-    notes: tuple[str, ...] = ()
-
-
-Drawn = Table | Figure | Gallery | Picture

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from lookalike.core.seeds import generator
-from lookalike.exhibits.image_grid import JUNK, RIGHT, tile_of
-from lookalike.exhibits.model import Box, Entry, Gallery, Ranking, Tile
+from lookalike.exhibits.image_grid import JUNK, RIGHT, draw_grid, tile_of
+from lookalike.exhibits.model import Box, Drawn, Entry, Ranking, Tile
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
@@ -123,8 +126,8 @@ def entry_of(
     return Entry(str(image), words, tuple(summed_up), choice.chosen, change, box, gain)
 
 
-def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
-    """Return the gallery of some queries: the picture shows those of `pictured`, the report's page all."""
+def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Drawn:
+    """Draw the gallery of some queries: the picture shows those of `pictured`, the report's page all."""
     columns = ["query", "label", "ranking", "rank", "image", "words", "meaning", "score"]
     records = [
         (
@@ -135,18 +138,23 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Gallery:
         for ranking in entry.rankings
         for rank, found in enumerate(ranking.found, start=1)
     ]
-    drawn = pictured(entries)
     rule = (
         "The picture shows the queries that gain and lose most, and before them one drawn at random of each class, by "
         f"name, up to {N_DRAWN} in all."
     )
-    return Gallery(
-        pd.DataFrame(records, columns=columns),
-        tuple(row for entry in drawn for row in _rows(entry)),
-        tuple(ranking.title for entry in drawn for ranking in entry.rankings),
-        notes=(*notes, *([rule] if entries else [])),
-        entries=tuple(entries),
-    )
+    frame = pd.DataFrame(records, columns=columns)
+    return Drawn(frame, (*notes, rule), canvas=draw_queries(pictured(entries)), entries=entries)
+
+
+def draw_queries(entries: Iterable[Entry]) -> Canvas:
+    """Return queries with the first images that each method found: a row a method."""
+    found = [(entry, ranking, place) for entry in entries for place, ranking in enumerate(entry.rankings)]
+    rows = []
+    for entry, ranking, place in found:
+        words = Tile(None, "\n".join(filter(None, (entry.words, entry.chosen))))
+        lead = words if place else tile_of(Path(entry.image), box=entry.box)
+        rows.append([lead, *(tile_of(Path(image.image), mark=image.mark) for image in ranking.found[:N_TILES])])
+    return draw_grid(rows, [ranking.title for _, ranking, _ in found])
 
 
 def pictured(entries: Sequence[Entry]) -> list[Entry]:
@@ -154,13 +162,3 @@ def pictured(entries: Sequence[Entry]) -> list[Entry]:
     extreme = [entry for entry in entries if entry.chosen != RANDOM]
     by_label = {entry.words: entry for entry in reversed(entries) if entry.chosen == RANDOM}
     return [*list(by_label.values())[::-1][: N_DRAWN - len(extreme)], *extreme]
-
-
-def _rows(entry: Entry) -> list[tuple[Tile, ...]]:
-    """Return a row for each ranking of a query, which stands before the first, and its words before the second."""
-    words = Tile(None, "\n".join(filter(None, (entry.words, entry.chosen))))
-    queries = [tile_of(Path(entry.image), box=entry.box), *[words] * (len(entry.rankings) - 1)]
-    return [
-        (query, *(tile_of(Path(found.image), mark=found.mark) for found in ranking.found[:N_TILES]))
-        for query, ranking in zip(queries, entry.rankings, strict=True)
-    ]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 
@@ -24,11 +24,18 @@ Style = dict[str, Any]
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, marker and line of one series."""
+    """How the points of one line, or of one set of points, are drawn."""
 
     colour: str
     marker: str
     line: str = "-"
+    kind: Literal["line", "thin", "each", "points"] = "line"
+    """A line with some markers, behind the others without any, or with a marker at each point; or points alone."""
+    hollow: bool = False
+    shift: float = 0
+    """Distance from its x, so that bars do not cover each other; in decades on a logarithmic axis."""
+    band: bool = False
+    """Whether its bounds are a band, not error bars."""
 
 
 COLOURS = {"black": "#000000", "grey": "#6e6e6e", "orange": "#E69F00", "sky": "#56B4E9", "green": "#009E73"}
@@ -86,9 +93,8 @@ def new_figure(width: float, height: float) -> Figure:
 
 def lay_out(figure: Figure) -> None:
     """Lay out a figure once, for all its formats; Matplotlib would do so for each."""
-    with paper_style():
-        if figure.axes and (layout := figure.get_layout_engine()) is not None:
-            layout.execute(figure)
+    if figure.axes and (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
     figure.set_layout_engine(None)
 
 
@@ -103,10 +109,9 @@ def save_figure(figure: Figure, stem: Path, over: Sequence[str] = ()) -> None:
         "svg": {"metadata": {"Date": None, "Creator": "lookalike"}},
         "pdf": {"metadata": {"CreationDate": None, "Creator": "lookalike", "Producer": None}},
     }
-    with paper_style():
-        for suffix, options in formats.items():
-            with replacing(f"{stem}.{suffix}") as part:
-                figure.savefig(part, format=suffix, **options)
-                if over and suffix == "svg":
-                    drawing = part.read_text(encoding="utf-8").removesuffix("</svg>\n")
-                    part.write_text("\n".join([drawing, *over, "</svg>\n"]), encoding="utf-8")
+    for suffix, options in formats.items():
+        with replacing(f"{stem}.{suffix}") as part:
+            figure.savefig(part, format=suffix, **options)
+            if over and suffix == "svg":
+                drawing = part.read_text(encoding="utf-8").removesuffix("</svg>\n")
+                part.write_text("\n".join([drawing, *over, "</svg>\n"]), encoding="utf-8")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from lookalike.exhibits.model import Names, Sheet, Table
+from lookalike.exhibits.model import Drawn, Names, Sheet
 from lookalike.exhibits.printed import (
     MISSING,
     STAR,
@@ -58,7 +58,7 @@ def keyed(rows: pd.DataFrame, axes: list[str]) -> pd.MultiIndex:
     return pd.MultiIndex.from_frame(rows[axes])
 
 
-def table_of(exhibit: Exhibit, study: Study) -> Table:
+def table_of(exhibit: Exhibit, study: Study) -> Drawn:
     """Return a table: the mean of each cell over its repeats, the paper's number beneath, and ``*`` of lost fits."""
     layout = exhibit.table
     titles = {axis: values_of(exhibit, study, axis) for axis in (layout.blocks, layout.rows, layout.columns) if axis}
@@ -72,7 +72,7 @@ def table_of(exhibit: Exhibit, study: Study) -> Table:
         heads[layout.columns] |= {f"{value}, minus": minus for value in titles[layout.columns]}
     sheets = sheets_of_cells(cells, layout.rows, layout.columns, layout.blocks, heads, best=layout.best)
     below = ratios_below(cells, layout, heads, study) if layout.over else differences_below(exhibit, study)
-    return Table(cells, (*sheets, *below), heads, (*exhibit.notes, *orders(exhibit, study, cells)))
+    return Drawn(cells, (*exhibit.notes, *orders(exhibit, study, cells)), heads, (*sheets, *below))
 
 
 def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
@@ -207,7 +207,7 @@ def ratios_below(cells: pd.DataFrame, layout: Layout, heads: Names, study: Study
     return sheets_of_cells(ratios, "ratio", layout.columns, layout.blocks, heads, heading="Ratios of these numbers")
 
 
-def numbers_in_text(exhibit: Exhibit, study: Study) -> Table:
+def numbers_in_text(exhibit: Exhibit, study: Study) -> Drawn:
     """Return numbers that a paper prints in its text, ours beside them; what it does not print is left out."""
     printed = select(study.printed_results(), metric=[*exhibit.text]).drop_duplicates("metric")
     cells = printed[["metric", "method", "value", "spread"]].rename(
@@ -221,7 +221,8 @@ def numbers_in_text(exhibit: Exhibit, study: Study) -> Table:
         numbers = zip(cells[side], cells[f"{side}_std"], side_forms, strict=True)
         cells[f"{side}_cell"] = [plus_minus(*number) for number in numbers]
     heads, titles = {"metric": study.title, "ours_cell": "ours", "printed_cell": "paper"}, {"metric": exhibit.text}
-    return Table(cells.assign(unit=""), sheets_of_records(cells, heads, titles, numbers=[*heads][1:]), titles)
+    sheets = sheets_of_records(cells, heads, titles, numbers=[*heads][1:])
+    return Drawn(cells.assign(unit=""), titles=titles, sheets=sheets)
 
 
 # Sheets ---------------------------------------------------------------------------------------------------------------

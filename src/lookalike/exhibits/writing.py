@@ -12,11 +12,12 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json, write_table, write_text
-from lookalike.exhibits.drawing import save
-from lookalike.exhibits.model import Axis, Drawn, Entry, Figure, Gallery, Panel, Sheet, Table
+from lookalike.exhibits.drawing import Chart, save
+from lookalike.exhibits.model import Axis, Drawn, Entry, NothingToShowError, Sheet
 from lookalike.exhibits.printed import CELLS
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.statuses import State
+from lookalike.exhibits.style import paper_style
 from lookalike.exhibits.tables import latex, markdown
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class Sidecar:
 
 def write_exhibits(exhibits: Iterable[Exhibit], study: Study, folder: Path) -> list[Sidecar]:
     """Write exhibits below ``results/{dataset}/exhibits``; one that fails says so in its sidecar, and others go on."""
-    written = [write_exhibit(exhibit, study, folder) for exhibit in exhibits]
+    with paper_style():
+        written = [write_exhibit(exhibit, study, folder) for exhibit in exhibits]
     # what is asked of the study next is of none of them
     study.drawing(None)
     return written
@@ -80,8 +82,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     """Draw one exhibit and write its files below `folder`; those of one that could not be drawn say why."""
     study = study.drawing(exhibit)
     drawn, state, problem = _draw(exhibit, study)
-    caption = exhibit.caption, study.data_sentence(drawn)
-    _write(drawn, exhibit, study, folder, " ".join(caption), problem)
+    caption, output = (exhibit.caption, study.data_sentence(drawn)), drawn or _absent()
+    _write(output, exhibit, study, folder, " ".join(caption), problem)
     sources = {str(path) for name in (*exhibit.needs, *exhibit.optional) for path in study.paths(name)}
     sidecar = Sidecar(
         **{name: getattr(exhibit, name) for name in COPIED},
@@ -94,26 +96,20 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         state=state,
         problem=problem,
         sources=tuple(sorted(sources)),
-        sheets=drawn.sheets if isinstance(drawn, Table) else (),
-        entries=tuple(drawn.entries) if isinstance(drawn, Gallery) else (),
-        titles=_titles(drawn),
+        sheets=tuple(output.sheets),
+        entries=tuple(output.entries),
+        titles={key: {str(value): title for value, title in names.items()} for key, names in output.titles.items()},
         size="" if drawn is None else study.size,
     )
     write_json(asdict(sidecar), folder / f"{exhibit.id}.json")
     return sidecar
 
 
-def _titles(drawn: Drawn | None) -> dict[str, dict[str, str]]:
-    """Return names of values by column: those of a table, or of a figure's series."""
-    found: dict[str, dict[str, str]] = {}
-    if isinstance(drawn, Table):
-        found = {key: {str(value): title for value, title in names.items()} for key, names in drawn.titles.items()}
-    for series in [series for panel in getattr(drawn, "panels", ()) for series in panel.series if series.name]:
-        # the legend names what one column alone chooses
-        named = [(key, value) for key, value in series.where.items() if key in ("series", "system", "method")]
-        for key, value in named if len(named) == 1 else ():
-            found.setdefault(key, {})[str(value)] = series.name
-    return found
+def _absent() -> Drawn:
+    """Return what stands in the files of an exhibit that was not drawn."""
+    chart = Chart(1)
+    chart.panel("", Axis(), Axis(), empty="not run")
+    return Drawn(pd.DataFrame({"exhibit": pd.Series(dtype=str)}), canvas=chart.canvas)
 
 
 def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, State, str]:
@@ -122,39 +118,24 @@ def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, State, str]:
         why = f"{State.NOT_RUN}: run the jobs that make {', '.join(missing)}"
         return None, State.NOT_RUN, study.not_run or why
     try:
-        drawn = exhibit.draw(study)
-        why = _why_empty(drawn).removeprefix(f"{State.NOT_RUN}: ")
-        return (None, State.NOT_RUN, f"{State.NOT_RUN}: {why}") if why else (drawn, State.DRAWN, "")
+        return exhibit.draw(study), State.DRAWN, ""
+    except NothingToShowError as why:
+        return None, State.NOT_RUN, f"{State.NOT_RUN}: {why}"
     except Exception as problem:  # noqa: BLE001 - whatever goes wrong in one exhibit must not stop the others
         traceback.print_exc()
         error = str(problem) if isinstance(problem, LookalikeError) else f"{type(problem).__name__}: {problem}"
         return None, State.FAILED, f"{State.FAILED}: {error}"
 
 
-def _why_empty(drawn: Drawn) -> str:
-    """Say why there is nothing to draw; "" where there is something."""
-    if isinstance(drawn, Gallery):
-        return "" if drawn.rows else next(iter(drawn.notes), "there is no image to show")
-    if not isinstance(drawn, Figure) or not all(panel.empty for panel in drawn.panels):
-        return ""
-    why = drawn.panels[0].empty if drawn.panels else "nothing was measured"
-    return drawn.notes[0] if why == State.NOT_RUN and drawn.notes else why
-
-
-def _write(drawn: Drawn | None, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> None:
+def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> None:
     """Write all files of an exhibit but its sidecar."""
     paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes}
-    if drawn is None:
-        empty = pd.DataFrame({"exhibit": pd.Series(dtype=str)})
-        absent = Figure(empty, (Panel("", Axis(), Axis(), empty="not run"),))
-        drawn = Table(empty, ()) if exhibit.kind == "table" else absent
     write_table(drawn.frame, paths[".csv"])
-    if isinstance(drawn, Table):
+    if exhibit.kind == "table":
         top = f"# {exhibit.label or exhibit.title}\n\n" + (f"**{notice}**\n\n" if notice else "")
         write_text(f"{top}{markdown(drawn.sheets)}\n{caption}\n", paths[".md"])
         write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(drawn.sheets), paths[".tex"])
         return
     if "_compare.csv" in paths:
-        cells = getattr(drawn, "cells", None)
-        write_table(pd.DataFrame(columns=list(CELLS)) if cells is None else cells, paths["_compare.csv"])
+        write_table(pd.DataFrame(columns=list(CELLS)) if drawn.cells is None else drawn.cells, paths["_compare.csv"])
     save(drawn, folder / exhibit.id, study, notice)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, replacing
 from lookalike.exhibits import words
-from lookalike.exhibits.image_grid import draw_gallery
-from lookalike.exhibits.neighbours import RANDOM, gallery_of, pictured
+from lookalike.exhibits.neighbours import RANDOM, draw_queries, pictured
 from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.style import paper_style
 from lookalike.report import front
@@ -58,8 +57,9 @@ def write_readme_picture(gallery: ShownExhibit, path: PathLike) -> None:
     if not queries:
         raise LookalikeError(f"the gallery of {gallery.dataset} has no query: run `make demo`, then `make readme`")
     with paper_style(), replacing(path) as part:
-        canvas = draw_gallery(gallery_of(queries))
-        canvas.savefig(part, format="webp", dpi=130, facecolor="white", pil_kwargs={"quality": 82, "method": 6})
+        draw_queries(queries).savefig(
+            part, format="webp", dpi=130, facecolor="white", pil_kwargs={"quality": 82, "method": 6}
+        )
 
 
 def replace_between_marks(text: str, content: str) -> str:

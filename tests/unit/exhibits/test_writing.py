@@ -1,13 +1,13 @@
 """The files of an exhibit: whole also where it was not run or failed, and a sidecar that says why."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 from made_report import EXHIBITS, JMLR, NOT_RUN, curves, table, toy_exhibit, toy_study, write_study
 
 from lookalike.core.files import read_json
-from lookalike.exhibits.model import Axis, Figure, Gallery, Panel
+from lookalike.exhibits.drawing import Chart, Curve
+from lookalike.exhibits.model import Axis, NothingToShowError
+from lookalike.exhibits.style import LOOKS
 from lookalike.exhibits.writing import write_exhibits
 
 
@@ -46,34 +46,32 @@ def test_the_csv_holds_the_whole_figure(folders):
     pd.testing.assert_frame_equal(found, curves(None).frame, check_dtype=False)
 
 
-def nothing_chosen(study) -> Figure:
+def nothing_chosen(study):
     """A figure whose panels have nothing to show."""
-    return Figure(pd.DataFrame({"x": []}), (Panel("", Axis(), Axis(), empty="one network alone was trained"),))
+    chart = Chart(2)
+    for _ in range(2):
+        chart.panel("", Axis(), Axis(), empty="one network alone was trained")
+    return chart.drawn(pd.DataFrame({"x": []}))
 
 
-def no_torch(study) -> Figure:
-    """A figure of what was not run, which a note explains."""
-    panels = (Panel("", Axis(), Axis(), empty="not run"),) * 2
-    return Figure(pd.DataFrame({"x": []}), panels, notes=("not run: install torch",))
-
-
-def no_images(study) -> Gallery:
-    """A gallery without an image."""
-    return Gallery(pd.DataFrame({"image": []}), ())
-
-
-def half(study) -> Figure:
+def half(study):
     """A figure of which one panel is drawn."""
-    figure = curves(study)
-    return replace(figure, panels=(*figure.panels, Panel("", Axis(), Axis(), empty="not run")))
+    chart = Chart(2)
+    chart.panel("", Axis(), Axis(), [Curve("a", LOOKS["oasis"], pd.DataFrame({"x": [1.0], "mean": [2.0]}))])
+    chart.panel("", Axis(), Axis(), empty="not run")
+    return chart.drawn(pd.DataFrame({"x": []}))
+
+
+def unread(study):
+    """A gallery whose images are not there."""
+    raise NothingToShowError("there is no image to show")
 
 
 @pytest.mark.parametrize(
     ("draw", "problem"),
     [
         (nothing_chosen, "not run: one network alone was trained"),
-        (no_torch, "not run: install torch"),
-        (no_images, "not run: there is no image to show"),
+        (unread, "not run: there is no image to show"),
         (half, ""),
     ],
 )

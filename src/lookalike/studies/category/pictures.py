@@ -16,9 +16,9 @@ from scipy.ndimage import map_coordinates
 from lookalike.core.arrays import Reals
 from lookalike.core.images import load_rgb, luma
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name
-from lookalike.exhibits.model import Entry, Found, Gallery, Picture, Ranking
+from lookalike.exhibits.model import Drawn, Entry, Found, NothingToShowError, Ranking
 from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
-from lookalike.exhibits.style import BLUE, GREY
+from lookalike.exhibits.style import BLUE, GREY, new_figure
 from lookalike.features import lbp, pyramid
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.category.study import AFTER, BEFORE, CategoryStudy
@@ -36,12 +36,12 @@ N_QUERIES, N_FOUND = 24, 10
 """Queries, and images of each ranking."""
 
 
-def neighbours(study: CategoryStudy) -> Gallery:
+def neighbours(study: CategoryStudy) -> Drawn:
     """Draw neighbours of test images before and after learning."""
     before, after = (Rankings.load(path) for path in study.paths("ranks"))
     ids = after.query_ids.tolist()
     if before.query_ids.tolist() != ids or not ids:
-        return gallery_of([], (f"Not drawn: {study.title_of(AFTER)} has no result here.",))
+        raise NothingToShowError(f"Not drawn: {study.title_of(AFTER)} has no result here.")
     precisions = [before.average_precision(), after.average_precision()]
     labels = study.table("manifest").set_index("image_id")["label"]
     rows = sorted(range(len(ids)), key=ids.__getitem__)
@@ -82,12 +82,14 @@ def _entry(study: CategoryStudy, rankings: Sequence[Rankings], precisions: Seque
     return entry_of(root / path, class_name(own), sides, own_precisions, choice, "class")
 
 
-def local_binary_pattern(study: CategoryStudy) -> Picture:
+def local_binary_pattern(study: CategoryStudy) -> Drawn:
     """Draw how the local binary pattern LBP(8,2) of a pixel is read off its neighbours."""
     patch = example_patch(luma(load_rgb(example_path(study))))
     _, bits = pattern_of(patch)
     frame = pd.DataFrame({"point": range(lbp.N_POINTS), "value": circle_values(patch), "bit": bits})
-    return Picture(frame, lambda canvas: paint(canvas, patch), (6.4, 3.1))
+    canvas = new_figure(6.4, 3.1)
+    paint(canvas, patch)
+    return Drawn(frame, canvas=canvas)
 
 
 def example_path(study: CategoryStudy) -> Path:

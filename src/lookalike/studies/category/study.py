@@ -22,7 +22,7 @@ from lookalike.core.settings.schema import Descriptor, Ratings, Representation
 from lookalike.data.splits import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME, Limits
-from lookalike.exhibits.model import Drawn, Figure
+from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.registry import Exhibit, exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.study import Files
@@ -646,7 +646,10 @@ class CategoryStudy(MethodStudy):
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
-        what, is_figure = f"{self.data}, {self.own_representation.words:,} visterms", isinstance(drawn, Figure)
+        what, is_figure = (
+            f"{self.data}, {self.own_representation.words:,} visterms",
+            drawn is not None and drawn.is_figure,
+        )
         if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
             return f"{what}."
         counts = sorted({int(n) for n in drawn.frame.get("n", ()) if n > 1}) or [self.splits.folds]
@@ -705,7 +708,7 @@ class CategoryStudy(MethodStudy):
             )
         sentences += self.limits.notes(titles, {subset.id: subset.title for subset in self.parts})
         parts = {"Stopped by a rule of ours": [*self._stopped_early(titles)]}
-        if any(drawn.frame.get("is_printed", ())) or getattr(drawn, "cells", None) is not None:
+        if any(drawn.frame.get("is_printed", ())) or drawn.cells is not None:
             sentences += self._not_in_both()
             reasons = grouped((part.why_not_comparable, part.title) for part in self.parts if part.why_not_comparable)
             parts["Not comparable with the printed numbers"] = [

@@ -9,7 +9,8 @@ from textwrap import wrap
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
+from lookalike.exhibits.drawing import Chart, Curve, Line
+from lookalike.exhibits.model import Axis, Drawn
 from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
 from lookalike.studies.finegrained.results import KEPT
@@ -26,7 +27,7 @@ from lookalike.studies.finegrained.systems import (
     system_title,
 )
 
-SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "")}
+SAMPLING_LOOKS = {WEIGHTED: Look(VERMILLION, "o"), UNIFORM: Look(BLUE, "D", "", kind="points")}
 PHASES = {
     "classification": {"precision": "Right (%)", "loss": "Cross-entropy"},
     "ranking": {"precision": "Right (%)", "loss": "Hinge loss"},
@@ -37,7 +38,7 @@ CURVES = {"training": "training", "validation": "held out"}
 SEED_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE)
 
 
-def sampling(study: FinegrainedStudy) -> Figure:
+def sampling(study: FinegrainedStudy) -> Drawn:
     """Draw precision and score over the share of training triplets with an out-of-class negative."""
     rows = []
     for system in study.measured:
@@ -48,29 +49,30 @@ def sampling(study: FinegrainedStudy) -> Figure:
     frame = pd.DataFrame(rows, columns=["series", "percent", "system", "metric", "value", "low", "high"])
     frame = frame.sort_values(["metric", "series", "percent"], ascending=[False, False, True], ignore_index=True)
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
-    panels = tuple(_sampling_panel(study, frame[frame["metric"] == metric], title) for metric, title in titles.items())
-    names = "Weighted sampling draws images by their relevance, uniform sampling draws all alike."
-    return Figure(frame, panels, notes=(names, "The printed curves have no numbers."))
-
-
-def _sampling_panel(study: FinegrainedStudy, rows: pd.DataFrame, title: str) -> Panel:
-    """Weighted sampling as a line in its band, uniform as points, and the chosen share."""
-    percent, series = study.chosen_percent, []
-    for name, own in rows.groupby("series", sort=False):
-        where = {"metric": own["metric"].iloc[0], "series": name}
-        look, is_line = SAMPLING_LOOKS[str(name)], name == WEIGHTED
-        points = Series(f"{name} sampling", where, "percent", "value", look, "low", "high", kind="points")
-        series.append(replace(points, kind="line", band=len(own) > 1) if is_line else points)
+    percent, chart = study.chosen_percent, Chart(len(titles))
     chosen = Line(f"share of DeepRanking ({percent}%)", percent, Look(BLACK, "", ":"), upright=True)
     x = Axis("Out-of-class negatives (%)", low=-4, high=104, text="{:.0f}% out-of-class")
-    return Panel("", x, Axis(title, text="{:,.1f}"), tuple(series), (chosen,))
+    for metric, title in titles.items():
+        # weighted sampling is a line in its band
+        curves = [
+            Curve(f"{name} sampling", replace(look, band=name == WEIGHTED and len(own) > 1), own, "percent", "value")
+            for name, look in SAMPLING_LOOKS.items()
+            if len(own := select(frame, metric=metric, series=name))
+        ]
+        chart.panel("", x, Axis(title, text="{:,.1f}"), curves, [chosen])
+    about = "Weighted sampling draws images by their relevance, uniform sampling draws all alike."
+    names = {"series": {name: f"{name} sampling" for name in SAMPLING_LOOKS}}
+    return chart.drawn(frame, notes=(about, "The printed curves have no numbers."), titles=names)
 
 
-def training_curves(study: FinegrainedStudy) -> Figure:
+def training_curves(study: FinegrainedStudy) -> Drawn:
     """Draw what each network has right and its loss, on triplets that it learns from and on held-out ones."""
     frame = _curve_rows(study)
     systems = ordered_systems(frame["system"])
-    panels = [_curve_panel(study, frame, system, quantity) for system, quantity in product(systems, PHASES["ranking"])]
+    pairs = [*product(systems, PHASES["ranking"])]
+    chart = Chart(len(pairs), n_columns=4, size=(1.95, 1.55))
+    for system, quantity in pairs:
+        _draw_curves(chart, study, frame, system, quantity)
     whose = f"the relevance that {study.title_of(GOLDEN)} makes" if study.golden.ratings else "training relevance"
     notes = (
         "Training: the triplets that a network learns from, in its own mix of negatives, as they go by. Held out: "
@@ -83,7 +85,8 @@ def training_curves(study: FinegrainedStudy) -> Figure:
         "A name such as weighted 60% says how triplets were drawn, and how many of them have out-of-class negatives; "
         f"{study.title_of(DEEP)} is weighted {study.chosen_percent}%.",
     )
-    return Figure(frame, tuple(panels), n_columns=4, size=(1.95, 1.55), notes=notes)
+    names = {"system": {system: study.title_of(system) for system in systems}}
+    return chart.drawn(frame, notes=notes, titles=names)
 
 
 def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
@@ -107,28 +110,29 @@ def _curve_rows(study: FinegrainedStudy) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def _curve_panel(study: FinegrainedStudy, frame: pd.DataFrame, system: str, quantity: str) -> Panel:
-    """One quantity of one network, a line a seed, on the axis that all networks of its phase share."""
+def _draw_curves(chart: Chart, study: FinegrainedStudy, frame: pd.DataFrame, system: str, quantity: str) -> None:
+    """Draw one quantity of one network, a line a seed, on the axis that all networks of its phase share."""
     phase = frame.loc[frame["system"] == system, "phase"].iloc[0]
     alike = frame.loc[(frame["phase"] == phase) & (frame["quantity"] == quantity), "value"]
     low, high = float(alike.min()), float(alike.max())
     low = 0.0 if low < high / 2 else low - 0.05 * (high - low)
     own = frame[(frame["system"] == system) & (frame["quantity"] == quantity)]
-    where = {"system": system, "quantity": quantity}
-    seeds, series = sorted(set(own["seed"])), []
+    seeds, curves = sorted(set(own["seed"])), []
     for part, seed in product([part for part in CURVES if part in set(own["part"])], seeds):
-        is_training, which = part == "training", {"part": part, "seed": seed}
-        look = Look(GREY if is_training else SEED_COLOURS[(seed - 1) % len(SEED_COLOURS)], "o")
+        is_training = part == "training"
+        look = Look(SEED_COLOURS[(seed - 1) % len(SEED_COLOURS)], "o")
+        if is_training:
+            look = Look(GREY, "o", kind="thin")
         name = CURVES[part] if is_training or len(seeds) == 1 else f"{CURVES[part]}, seed {seed}"
-        series.append(Series(name, where | which, "seen", "value", look, kind="thin" if is_training else "line"))
+        curves.append(Curve(name, look, select(own, part=part, seed=seed), "seen", "value", None))
     if own["kept"].any():
-        series.append(Series("kept", where | {"kept": True}, "seen", "value", Look(BLACK, "*"), kind="points"))
+        curves.append(Curve("kept", Look(BLACK, "*", kind="points"), own[own["kept"]], "seen", "value", None))
     unfinished = " (unfinished)" if system in study.unfinished else ""
     title = "\n".join(wrap(f"{system_title(system, short=True)}{unfinished}", 22))
-    return Panel(
+    chart.panel(
         title if quantity == "precision" else "",
         Axis("Images seen" if phase == "classification" else "Triplets seen", low=0, tick_form="short"),
         Axis(PHASES[phase][quantity], low=low, high=high + 0.05 * (high - low)),
-        tuple(series),
-        empty="" if series else "not recorded",
+        curves,
+        empty="" if curves else "not recorded",
     )

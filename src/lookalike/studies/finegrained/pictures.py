@@ -13,8 +13,8 @@ import pandas as pd
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.settings.networks import Sampling
-from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, tile_of
-from lookalike.exhibits.model import Gallery, Mark, Tile
+from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, draw_grid, tile_of
+from lookalike.exhibits.model import Drawn, Mark, NothingToShowError, Tile
 from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import GREEN, GREY, ORANGE
 from lookalike.studies.finegrained.study import FinegrainedStudy
@@ -47,7 +47,7 @@ STEPS = 3000
 NEW, GONE = Mark("", GREEN, "-", "new image"), Mark("✗", GREY, ":", "lowest key, makes room")
 
 
-def sample_triplets(study: FinegrainedStudy) -> Gallery:
+def sample_triplets(study: FinegrainedStudy) -> Drawn:
     """Draw triplets, one a column: a query, a positive that is more similar to it and a negative that is less."""
     triplets = study.table("triplets")
     chosen = spread_triplets(triplets, N_TRIPLETS)
@@ -67,7 +67,8 @@ def sample_triplets(study: FinegrainedStudy) -> Gallery:
         f"spread evenly over the alphabet{', the kinds of negatives in turn' if several_kinds else ''}."
     )
     frame = with_files(study, frame.sort_values("column", kind="stable", ignore_index=True))
-    return Gallery(frame, rows, tuple(ROLES), tuple(map(_in_lines, chosen["text_query"])), notes=(note,), tile=0.85)
+    canvas = draw_grid(rows, [*ROLES], [*map(_in_lines, chosen["text_query"])], tile=0.85)
+    return Drawn(frame, (note,), canvas=canvas)
 
 
 def spread_triplets(triplets: pd.DataFrame, n: int) -> pd.DataFrame:
@@ -111,18 +112,17 @@ class Step(NamedTuple):
     triplet: tuple[int, ...]
 
 
-def sampler(study: FinegrainedStudy) -> Gallery:
+def sampler(study: FinegrainedStudy) -> Drawn:
     """Draw a step of the online sampler: images arrive in buffers, one for each category, and leave them."""
     from lookalike.data.relevance import RelevanceData
 
     relevance, sampling = RelevanceData.load(study.path("relevance")), study.sampling
     try:
         step = find_step(relevance, sampling, study.seed)
-        why = "the categories are too small for buffers that let anything go"
     except ValueError as error:
-        step, why = None, f"no triplet can be drawn: {error}"
+        raise NothingToShowError(f"no triplet can be drawn: {error}") from error
     if step is None:
-        return Gallery(pd.DataFrame({"image_id": []}), (), notes=(why,))
+        raise NothingToShowError("the categories are too small for buffers that let anything go")
     records: list[dict[str, object]] = []
 
     def tile_with_record(role: str, row: int, mark: Mark | None = None, place: int = 0, key: float = math.nan) -> Tile:
@@ -167,7 +167,7 @@ def sampler(study: FinegrainedStudy) -> Gallery:
         f"This is a real step of the sampler, with buffers of {after.sizes.max()} images so that they can be shown. "
         f"The study itself has {size} and {sampling.out_of_class:.0%} out-of-class negatives.",
     )
-    return Gallery(pd.DataFrame(records), tuple(map(tuple, rows.values())), tuple(rows), notes=notes, tile=0.85)
+    return Drawn(pd.DataFrame(records), notes, canvas=draw_grid([*rows.values()], [*rows], tile=0.85))
 
 
 def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -> Step | None:
@@ -202,17 +202,15 @@ def _number(value: float) -> str:
 # Figure 5 -------------------------------------------------------------------------------------------------------------
 
 
-def first_filters(study: FinegrainedStudy) -> Gallery:
+def first_filters(study: FinegrainedStudy) -> Drawn:
     """Draw the filters of the first convolution of each path of DeepRanking."""
     file = study.path("filters")
     filters, frame = dict(np.load(file)), filters_of(file).drop(columns=START_SHARE)
-    rows: list[tuple[Tile, ...]] = []
-    titles: list[str] = []
-    about: list[str] = []
+    rows, titles, about = list[list[Tile]](), list[str](), list[str]()
     for path, own in frame.groupby("path", sort=False):
         name, images = PATH_TITLES[str(path)], filter_images(filters[str(path)][own["filter"].to_numpy()])
         first = range(0, len(images), FILTERS_IN_A_ROW)
-        rows += [tuple(map(Tile, images[place : place + FILTERS_IN_A_ROW])) for place in first]
+        rows += [[*map(Tile, images[place : place + FILTERS_IN_A_ROW])] for place in first]
         height, width = images.shape[1:3]
         titles += [f"{name}\n{width} x {height} pixels", *[""] * (len(first) - 1)]
         about.append(f"{name} {100 * own[SHARE].median():.0f}% and {own['like_start'].median():.2f}")
@@ -223,7 +221,7 @@ def first_filters(study: FinegrainedStudy) -> Gallery:
         "Median colour share, and median correlation of a filter with itself before the training by ranking: "
         f"{', '.join(about)}.",
     )
-    return Gallery(frame, tuple(rows), tuple(titles), notes=notes, tile=0.5)
+    return Drawn(frame, notes, canvas=draw_grid(rows, titles, tile=0.5))
 
 
 def filters_of(path: Path) -> pd.DataFrame:
@@ -263,7 +261,7 @@ def filter_images(filters: Floats) -> Bytes:
 # Rankings -------------------------------------------------------------------------------------------------------------
 
 
-def ranking_examples(study: FinegrainedStudy) -> Gallery:
+def ranking_examples(study: FinegrainedStudy) -> Drawn:
     """Draw what ConvNet, OASIS and DeepRanking each find first for the same queries."""
     chosen = choose_queries(study.table("outcomes"), study.table("triplets"))
     files = {file.parent.name: file for file in study.paths("distances")}
@@ -282,7 +280,7 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
         for system, lead in zip(COMPARED, leads, strict=True):
             own = rows_in(select(frame, system=system, query=query.query, text_query=query.text_query))
             tiles = [tile_of(study.path_of(row.image_id), mark=NOISE if row.search_noise else None) for row in own]
-            rows.append((lead, *(tiles or [Tile(None, study.why_not_run(system) or "not measured here")])))
+            rows.append([lead, *(tiles or [Tile(None, study.why_not_run(system) or "not measured here")])])
     titles = [study.title_of(system) for system in COMPARED]
     rule = (
         f"A rule chose the queries: those that gain the most from {titles[0]} to {titles[-1]} in the share of triplets "
@@ -290,8 +288,7 @@ def ranking_examples(study: FinegrainedStudy) -> Gallery:
         "each query stand both shares."
     )
     notes = [rule, *study.not_run_notes([system for system in COMPARED if system not in set(frame["system"])])]
-    titles *= len(chosen)
-    return Gallery(frame, tuple(rows), tuple(titles), heads=("query",), notes=tuple(notes), tile=0.9)
+    return Drawn(frame, notes, canvas=draw_grid(rows, titles * len(chosen), ["query"], tile=0.9))
 
 
 def choose_queries(outcomes: pd.DataFrame, triplets: pd.DataFrame, n: int = N_QUERIES) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from lookalike.core.settings.networks import HeldOutImages, Network, Sampler, Sa
 from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
-from lookalike.exhibits.model import Drawn, Figure, Table
+from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import bracketed
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import rows_in, select, with_parts
@@ -484,7 +484,7 @@ class FinegrainedStudy(Study):
         data = ", ".join(filter(None, (f"Data: {self.title} ({self._origin[0]})", self.size)))
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
             return f"{data}."
-        return f"{data}; {'brackets' if isinstance(drawn, Table) else 'bars and bands'}: {self.intervals}."
+        return f"{data}; {'bars and bands' if drawn.canvas else 'brackets'}: {self.intervals}."
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return precision and score of the main systems with their intervals, and why others were not run."""
@@ -505,7 +505,7 @@ class FinegrainedStudy(Study):
             return []
         column = next((name for name in ("method", "system") if name in drawn.frame), "")
         systems = set(drawn.frame[column]) if column else set()
-        notes = self._measured_notes(systems) if systems and isinstance(drawn, (Table, Figure)) else []
+        notes = self._measured_notes(systems) if systems and (drawn.sheets or drawn.is_figure) else []
         notes += [f"{self.title_of(system)}: {self.about(system)}." for system in ABOUT if system in systems]
         return [*notes, *self.not_run_notes(systems - self.measured)]
 

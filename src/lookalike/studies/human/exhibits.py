@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.files import check_folder
-from lookalike.exhibits.drawing import lettered
-from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, tile_of
-from lookalike.exhibits.model import Axis, Figure, Gallery, Line, Panel, Series, Tile
+from lookalike.exhibits.drawing import Chart, Curve, Line, lettered
+from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, draw_grid, tile_of
+from lookalike.exhibits.model import Axis, Drawn, NothingToShowError, Tile
 from lookalike.exhibits.printed import plus_minus, with_printed
-from lookalike.exhibits.results import rows_in
+from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.ratings import OASIS
@@ -34,22 +34,23 @@ SELECTED = {1: Look(ORANGE, "P"), 6: Look(BLUE, "s"), 11: Look(GREEN, "^"), 16: 
 PRINTED = {"human_p@10": "precision_at_10", "human_precision_peak": "precision_peak"}
 """Printed metric, in percent, to the single number of ours."""
 PRECISION = Axis("Precision", low=-0.03, high=1.03, text="{:.3f}")
-FILES = ("ranks", "manifest", "images")
 COLUMNS = ["row", "image_id", "file", "class", "rank", "score", "role", "relevant", "average_precision"]
+Part = tuple[str, pd.DataFrame, int, list[Curve], list[Line]]
+"""Title of a panel, its rows, how many images it is over, and what it shows."""
 SHOWN = ["series", "query", "order", "precision", "low", "high", "lowest", "highest"]
 
 
-def best_queries(study: HumanStudy) -> Gallery:
+def best_queries(study: HumanStudy) -> Drawn:
     """Draw the queries that OASIS answers best, each with the first five images that it finds."""
     return _gallery(study, 2 if study.paper == NIPS else 4, "highest", "all")
 
 
-def worst_queries(study: HumanStudy) -> Gallery:
+def worst_queries(study: HumanStudy) -> Drawn:
     """Draw queries that OASIS fails, each with the first five images that it finds."""
     return _gallery(study, 3, "lowest", f"those without an image of their class among the first {N_RESULTS}")
 
 
-def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
+def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Drawn:
     """Queries in rows, each with the first images of OASIS; the papers picked theirs by hand, here a rule does."""
     found, images = Rankings.load(study.path("ranks")), study.table("manifest").set_index("image_id")
     root = study.images_root
@@ -61,8 +62,9 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
     ordered = queries.sort_values(["precision", "id"], ascending=[which == "lowest", True])
     selected = ordered.drop_duplicates("label").head(n)
     if selected.empty:
-        why = f"Not drawn: of {found.n_queries:,} queries that OASIS answers, none is one of {among}."
-        return Gallery(pd.DataFrame(columns=COLUMNS), (), notes=(why,))
+        raise NothingToShowError(
+            f"Not drawn: of {found.n_queries:,} queries that OASIS answers, none is one of {among}."
+        )
     parts = []
     for place, (row, query) in enumerate(zip(selected.index, rows_in(selected), strict=True), start=1):
         ids, scores = found.nearest(row, N_RESULTS)
@@ -79,8 +81,8 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Gallery:
         f"precision (AP), at most one of each class{fewer}. Of equal ones, the one with the lower image id is shown."
     )
     heads = ("query", *(f"rank {rank}" for rank in range(1, N_RESULTS + 1)))
-    rows = tuple(tuple(_tile(root, image) for _, image in own.iterrows()) for _, own in frame.groupby("row"))
-    return Gallery(frame[COLUMNS], rows, heads=heads, notes=(rule,))
+    rows = [[_tile(root, image) for _, image in own.iterrows()] for _, own in frame.groupby("row")]
+    return Drawn(frame[COLUMNS], (rule,), canvas=draw_grid(rows, heads=heads))
 
 
 def _tile(root: Path, image: pd.Series) -> Tile:
@@ -89,16 +91,24 @@ def _tile(root: Path, image: pd.Series) -> Tile:
     return tile_of(root / image["file"], words, MARKS[image["relevant"]])
 
 
-def curves(study: HumanStudy) -> Figure:
+def curves(study: HumanStudy) -> Drawn:
     """Draw which share of the first k images of OASIS is good for raters: in the mean, or of single queries."""
     name = study.exhibit.name if study.exhibit is not None else ""
     single = {"fig3b": [_of_all_queries], "fig3c": [_of_selected_queries]}
     parts = single.get(name, [_of_all_queries, _of_selected_queries])
-    frames, panels = zip(*(part(study) for part in parts), strict=True)
-    named = zip(panels, lettered([panel.title for panel in panels]), strict=True)
-    frame = pd.concat(frames, ignore_index=True).astype({"k": "Int64"})
+    chart, panels = Chart(len(parts)), [part(study) for part in parts]
+    for title, (_, _, n, drawn, lines) in zip(lettered([about[0] for about in panels]), panels, strict=True):
+        ticks = tuple((float(k), str(k)) for k in range(1, n + 1))
+        x = Axis("Number of neighbours k", low=0.5, high=n + 0.5, ticks=ticks, text="k = {:.0f}")
+        chart.panel(title, x, PRECISION, drawn, [line for line in lines if not math.isnan(line.at)])
+    frame = pd.concat([about[1] for about in panels], ignore_index=True).astype({"k": "Int64"})
     cells = None if name == "fig3c" or study.simulated else _cells(study, JMLR)
-    return Figure(frame, tuple(replace(panel, title=title) for panel, title in named), cells)
+    return chart.drawn(frame, cells=cells, titles=_titles(curve for about in panels for curve in about[3]))
+
+
+def _titles(curves: Iterable[Curve]) -> dict[str, dict[str, str]]:
+    """Return what the values of the column ``series`` are called in a legend."""
+    return {"series": {str(curve.rows["series"].iloc[0]): curve.name for curve in curves}}
 
 
 def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
@@ -112,40 +122,34 @@ def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
     return cells.assign(unit="percent")
 
 
-def _panel(title: str, n: int, series: Sequence[Series], lines: Sequence[Line] = ()) -> Panel:
-    """Return a panel of curves over the first `n` images."""
-    ticks = tuple((float(k), str(k)) for k in range(1, n + 1))
-    x = Axis("Number of neighbours k", low=0.5, high=n + 0.5, ticks=ticks, text="k = {:.0f}")
-    return Panel(title, x, PRECISION, tuple(series), tuple(line for line in lines if not math.isnan(line.at)))
-
-
-def _of_all_queries(study: HumanStudy) -> tuple[pd.DataFrame, Panel]:
+def _of_all_queries(study: HumanStudy) -> Part:
     """Mean curve with its errors, the share of random images called good and, where people rated, printed numbers."""
-    own, look, at = study.curve().reset_index().assign(series=OASIS), LOOKS[OASIS], ("k", "precision")
+    own, look = study.curve().reset_index().assign(series=OASIS), LOOKS[OASIS]
     at_ten, peak = (math.nan, math.nan) if study.simulated else _cells(study, JMLR)["printed"] / 100
     n, random = int(own["k"].max()), study.number("random_good")
     levels = [("random", random, math.nan), ("oasis, printed peak", peak, math.nan), ("oasis, printed", at_ten, 10)]
     others = pd.DataFrame(levels, columns=["series", "precision", "k"]).dropna(subset="precision")
-    series = [Series(study.title_of(OASIS), {"series": OASIS}, *at, look, "low", "high")]
+    plotted = [Curve(study.title_of(OASIS), look, own, "k", "precision")]
     if n >= 10 and not math.isnan(at_ten):  # a page of fewer images ends before the printed k
-        where = {"series": "oasis, printed"}
-        series.append(Series("printed, at k = 10", where, *at, look, kind="points", hollow=True))
+        hollow, rows = replace(look, kind="points", hollow=True), select(others, series="oasis, printed")
+        plotted.append(Curve("printed, at k = 10", hollow, rows, "k", "precision", None))
     lines = [Line("random images", random, Look(GREY, "", "--"))]
     lines.append(Line("printed peak (its k is not printed)", peak, Look(look.colour, "", ":")))
     frame = pd.concat([own, others[~(others["k"] > n)]], ignore_index=True)
-    return frame, _panel("All queries", n, series, lines)
+    return "All queries", frame, n, plotted, lines
 
 
-def _of_selected_queries(study: HumanStudy) -> tuple[pd.DataFrame, Panel]:
+def _of_selected_queries(study: HumanStudy) -> Part:
     """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
-    maps, parts, series = _falling(study.by_query()["map"]), [], []
+    maps, plotted = _falling(study.by_query()["map"]), []
     selected = [rank for rank in SELECTED if rank <= len(maps)]
     for place, rank in enumerate(selected):
-        query, name, shift = maps.index[rank - 1], f"rank {rank}", 0.09 * (place - (len(selected) - 1) / 2)
-        parts.append(study.curve(query=str(query)).reset_index().assign(series=name, query=query, map=maps[query]))
-        where, words = {"series": name}, f"{name}: mAP {maps[query]:.2f}"
-        series.append(Series(words, where, "k", "precision", SELECTED[rank], "low", "high", shift=shift))
-    return pd.concat(parts), _panel("Single queries, by rank of mAP", int(parts[0]["k"].max()), series)
+        query, name = maps.index[rank - 1], f"rank {rank}"
+        rows = study.curve(query=str(query)).reset_index().assign(series=name, query=query, map=maps[query])
+        look = replace(SELECTED[rank], shift=0.09 * (place - (len(selected) - 1) / 2))
+        plotted.append(Curve(f"{name}: mAP {maps[query]:.2f}", look, rows, "k", "precision"))
+    frame = pd.concat([curve.rows for curve in plotted])
+    return "Single queries, by rank of mAP", frame, int(frame["k"].max()), plotted, []
 
 
 def _falling(values: pd.Series) -> pd.Series:
@@ -153,7 +157,7 @@ def _falling(values: pd.Series) -> pd.Series:
     return values.iloc[np.lexsort((values.index, -values.to_numpy().round(12)))]
 
 
-def query_precision(study: HumanStudy) -> Figure:
+def query_precision(study: HumanStudy) -> Drawn:
     """Draw the precision of OASIS and of people for each query, both judged by the other raters."""
     table, look, title, cells, lines = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None, list[Line]()
     table = table.loc[_falling(table[OASIS]).index].reset_index()
@@ -162,11 +166,12 @@ def query_precision(study: HumanStudy) -> Figure:
     people = table.assign(series="human", precision=table["raters"], low=table["raters"] - table["error"])
     people["high"] = table["raters"] + table["error"]
     frame = pd.concat([own, people], ignore_index=True)[SHOWN]
-    series = [Series(title, {"series": OASIS}, "order", "precision", look, kind="each")]
+    at = "order", "precision"
+    plotted = [Curve(title, replace(look, kind="each"), own, *at, None)]
     if table["raters"].notna().any():
-        at, ends = ({"series": "human"}, "order", "precision"), ("lowest", "highest")
-        series.append(Series("raters, mean", *at, RATERS, "low", "high", kind="points"))
-        series.append(Series("lowest to highest rater", *at, Look(GREY, ""), *ends, kind="points", band=True))
+        plotted.append(Curve("raters, mean", replace(RATERS, kind="points"), people, *at))
+        bare = Look(GREY, "", kind="points", band=True)
+        plotted.append(Curve("lowest to highest rater", bare, people, *at, ("lowest", "highest")))
     if study.paper == NIPS:
         cells, means = None if study.simulated else _cells(study, NIPS), {"mean": (table[OASIS].mean(), "--")}
         if cells is not None:
@@ -180,4 +185,6 @@ def query_precision(study: HumanStudy) -> Figure:
         "The precision of OASIS is the share of raters who call its images good, mean over its images. The precision "
         "of a rater is the same for the images that this rater calls good, judged by all others."
     )
-    return Figure(frame, (Panel("", x, PRECISION, tuple(series), tuple(lines)),), cells, (about,), size=(4.6, 2.9))
+    chart = Chart(1, size=(4.6, 2.9))
+    chart.panel("", x, PRECISION, plotted, lines)
+    return chart.drawn(frame, cells=cells, notes=(about,), titles=_titles(plotted[:2]))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from lookalike.core.settings.schema import Ratings
 from lookalike.exhibits.claims import Claim, Scope
-from lookalike.exhibits.model import Drawn, Figure
+from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.results import select
 from lookalike.exhibits.study import Files, Study
 from lookalike.studies.human.ratings import OASIS, RANDOM, RATERS
@@ -88,7 +88,7 @@ class HumanStudy(Study):
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many queries and raters, and what error bars are."""
-        if not isinstance(drawn, Figure):
+        if drawn is None or not drawn.is_figure:
             return f"{self.data}{', test images' if drawn is not None else ''}."
         n_queries, n_raters = (f"{self.number(name):.0f}" for name in ("n_queries", "n_raters"))
         raters = "simulated raters" if self.simulated else "raters"
@@ -97,7 +97,7 @@ class HumanStudy(Study):
     def notes(self, drawn: Drawn | None) -> list[str]:
         """Say which images, and how the ratings came about."""
         where = f"Of {self.subset_title}, partition {self.ratings.fold + 1} of {self.n_folds}"
-        if not isinstance(drawn, Figure):
+        if drawn is None or not drawn.is_figure:
             return [f"{where}: each test image queries all others. The papers show images of the web."]
         answered = f"{100 * self.number('answered_share'):.1f}% of the images"
         by_class = "No person rated: simulated raters call images of the query's class good, with errors of their own."

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from lookalike.exhibits.drawing import lettered
+from lookalike.exhibits.drawing import Chart, Curve, Line, lettered
 from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG
-from lookalike.exhibits.model import Axis, Entry, Figure, Found, Gallery, Line, Panel, Ranking, Series
+from lookalike.exhibits.model import Axis, Drawn, Entry, Found, NothingToShowError, Ranking
 from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
 from lookalike.exhibits.results import rows_in, select
-from lookalike.exhibits.style import BLACK, Look, looks_of
+from lookalike.exhibits.style import looks_of
 from lookalike.studies.landmark.rankings import MAP_FULL, read_top_images
 from lookalike.studies.landmark.results import FEATURES
 from lookalike.studies.landmark.study import LEADING, PAIRS, LandmarkStudy, landmark_title
@@ -43,7 +44,7 @@ def lead_points(study: LandmarkStudy) -> pd.DataFrame:
     return pd.DataFrame(records).sort_values(["words", "n_features"], kind="stable", ignore_index=True)
 
 
-def lead_over_features(study: LandmarkStudy) -> Figure:
+def lead_over_features(study: LandmarkStudy) -> Drawn:
     """Draw how far S-TG and S-DA are above OASIS in mAP, by visual words and features of a photograph."""
     points = lead_points(study)
     looks = looks_of([f"{words:,} words" for words in dict.fromkeys(points["words"])])
@@ -54,21 +55,21 @@ def lead_over_features(study: LandmarkStudy) -> Figure:
     ends = {"low": points["low"].min() - room, "high": points["high"].max() + room}
     columns = list(product(("printed", "chosen"), LEADING))
     titles = lettered([f"{study.title_of(method)}, {constants} constants" for constants, method in columns])
-    panels = []
+    chart = Chart(len(columns), n_columns=len(LEADING), size=(3.4, 2.6))
     for (constants, method), title in zip(columns, titles, strict=True):
-        own = {"constants": constants, "method": method}
-        series = [
-            Series(name, {**own, "words": words}, "n_features", "mean", look, "low", "high", shift=0.025 * (place - 1))
+        own = select(points, constants=constants, method=method)
+        curves = [
+            Curve(name, replace(look, shift=0.025 * (place - 1)), select(own, words=words), "n_features")
             for place, (words, (name, look)) in enumerate(sizes)
         ]
         y = Axis(f"{study.title_of(method)} minus OASIS (points of mAP)", **ends, text="{:+.1f}")
-        panels.append(Panel(title, x, y, tuple(series), (Line("OASIS", 0, Look(BLACK, "", "--")),)))
+        chart.panel(title, x, y, curves, [Line("OASIS", 0)])
     draws = {"draws": study.learning.draws, "chosen_draws": study.lead.chosen_draws if study.lead else 0}
-    notes = tuple(note.format(**draws) for note in NOTES)
-    return Figure(points, tuple(panels), notes=notes, n_columns=len(LEADING), size=(3.4, 2.6))
+    names = {"method": {method: study.title_of(method) for method in LEADING}}
+    return chart.drawn(points, notes=[note.format(**draws) for note in NOTES], titles=names)
 
 
-def first_results(study: LandmarkStudy) -> Gallery:
+def first_results(study: LandmarkStudy) -> Drawn:
     """Draw the first results before learning (TF-IDF) and after it."""
     found = read_top_images(study.paths("ranks"))
     each = found.drop_duplicates([*KEYS, "method"])
@@ -77,7 +78,7 @@ def first_results(study: LandmarkStudy) -> Gallery:
     pairs = precision.dropna().sort_index().reset_index()
     if len(methods) < 2 or pairs.empty:
         titles = " and ".join(map(study.title_of, study.compared_methods() or ()))
-        return gallery_of([], (f"no query has rankings by both {titles}",))
+        raise NothingToShowError(f"no query has rankings by both {titles}")
     pairs = pairs[pairs["draw"] == pairs["draw"].min()]
     gains = pairs[methods[1]] - pairs[methods[0]]
     candidates = pd.DataFrame({"group": pairs["landmark"], "gain": gains})

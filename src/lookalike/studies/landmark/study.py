@@ -35,7 +35,7 @@ from lookalike.data.archives import listing_fingerprint
 from lookalike.data.ground_truth import OXFORD_LANDMARKS, folders_in, landmarks_with, name_landmarks
 from lookalike.data.visterm_folder import labels_in
 from lookalike.exhibits.contrasts import Limits
-from lookalike.exhibits.model import Drawn, Gallery, Table
+from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import select, with_parts
 from lookalike.exhibits.study import Files
@@ -471,11 +471,11 @@ class LandmarkStudy(MethodStudy):
         origin = " (images made by code)" if self.synthetic else ""
         counted = f"{n_landmarks} landmark{'s' * (n_landmarks != 1)}"
         data = f"Data: {self.title}{origin}" + ("" if self.title.startswith(counted) else f", {counted}")
-        if drawn is None or isinstance(drawn, Gallery):
+        if drawn is None or drawn.entries:
             return f"{data}."
         if n_draws == 1:
             return f"{data}, one draw."
-        has_spread = isinstance(drawn, Table) and "landmark" in drawn.frame and "low" not in drawn.frame
+        has_spread = drawn.canvas is None and "landmark" in drawn.frame and "low" not in drawn.frame
         return f"{data}; {'± standard deviation' if has_spread else 'means'} over {n_draws} draws."
 
     def notes(self, drawn: Drawn | None) -> list[str]:

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.polynomial import Polynomial
 
-from lookalike.exhibits.model import Axis, Figure, Line, Panel, Series
+from lookalike.exhibits.drawing import Chart, Curve, Line
+from lookalike.exhibits.model import Axis, Drawn
 from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, human_time, with_printed
 from lookalike.exhibits.results import UNFINISHED, rows_in, select
 from lookalike.exhibits.style import GREY, LOOKS, Look, looks_of
@@ -34,7 +35,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, MINUTE, 10 * MINUTE, HOUR, 10 * HOUR, 4 * DAY,
 """Seconds at which the axis of times has a tick: about a power of ten apart, each a number that people say."""
 
 
-def precision_by_log(study: WebStudy) -> Figure:
+def precision_by_log(study: WebStudy) -> Drawn:
     """Draw how many of the first k images share a query of the log with the query image."""
     table, n_images = study.precision(), study.counts["test", "images"]
     chance = 100 * study.counts["test", "relevant_per_image"] / (n_images - 1)
@@ -42,13 +43,14 @@ def precision_by_log(study: WebStudy) -> Figure:
         low=table["precision"] - table["standard_error"], high=table["precision"] + table["standard_error"]
     )
     looks = looks_of([method for method in study.methods if method in set(frame["method"])])
-    series = [
-        Series(study.title_of(method), {"method": method}, "k", "precision", look, "low", "high", band=True)
+    curves = [
+        Curve(study.title_of(method), replace(look, band=True), select(frame, method=method), "k", "precision")
         for method, look in looks.items()
     ]
     x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), text="k = {:.0f}")
     y = Axis("Precision at top k (%)", low=0, text="{:.1f}%")
-    panel = Panel("", x, y, tuple(series), (Line("chance", chance, Look(GREY, "", "--")),))
+    chart = Chart(1, size=(4.3, 2.85))
+    chart.panel("", x, y, curves, [Line("chance", chance, Look(GREY, "", "--"))])
     at_one = select(table, method="oasis", k=1)["precision"]
     ours = pd.DataFrame({"setting": "", "method": "oasis", "metric": "p@1", "ours": at_one, "ours_std": math.nan})
     printed = study.printed.replace({"metric": {"web_p@1": "p@1"}})
@@ -65,10 +67,11 @@ def precision_by_log(study: WebStudy) -> Figure:
     )
     chance_row = pd.DataFrame([{"method": "chance", "k": 1, "precision": chance}])
     frame = pd.concat([frame, chance_row], ignore_index=True)
-    return Figure(frame, (panel,), with_printed(ours, printed), notes, size=(4.3, 2.85))
+    titles = {"method": {method: study.title_of(method) for method in looks}}
+    return chart.drawn(frame, cells=with_printed(ours, printed), notes=notes, titles=titles)
 
 
-def training_times(study: WebStudy) -> Figure:
+def training_times(study: WebStudy) -> Drawn:
     """Draw how training time grows with the number of images, for OASIS and for LMNN."""
     measured, unlearned = measured_times(study)
     curve, printed = projection(measured), printed_times(study)
@@ -82,8 +85,9 @@ def training_times(study: WebStudy) -> Figure:
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if least <= tick <= most)
     x = Axis("Training images (OASIS) or rows (LMNN)", "log", tick_form="short", text="{:,.0f} images or rows")
     y = Axis("Training time (ours: processor time)", "log", least, most, ticks=ticks, text="time")
-    panel, cells = Panel("", x, y, tuple(series_of(frame))), beside(measured, select(printed, paper=study.paper))
-    return Figure(frame, (panel,), cells, tuple(notes_of(measured, unlearned)), size=(5.4, 3.65))
+    chart, cells = Chart(1, size=(5.4, 3.65)), beside(measured, select(printed, paper=study.paper))
+    chart.panel("", x, y, curves_of(frame))
+    return chart.drawn(frame, cells=cells, notes=[*notes_of(measured, unlearned)], titles={"method": TITLES})
 
 
 def measured_times(study: WebStudy) -> tuple[pd.DataFrame, list[str]]:
@@ -146,15 +150,15 @@ def beside(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(unit="minutes", printed_cell=[f"{minutes:,g} min" for minutes in cells["printed"]])
 
 
-def series_of(frame: pd.DataFrame) -> Iterator[Series]:
-    """Yield a series of each method and origin, in the colour of its method; printed points are hollow."""
+def curves_of(frame: pd.DataFrame) -> Iterator[Curve]:
+    """Yield a curve of each method and origin, in the colour of its method; printed points are hollow."""
     for method, origin in frame[["method", "origin"]].drop_duplicates().itertuples(index=False):
-        own, is_line = LOOKS[method], origin in (OURS, EXTRAPOLATED)
-        look, name = Look(own.colour, MARKERS.get(origin, own.marker)), f"{TITLES[method]}, {origin}"
+        own, name, is_printed = LOOKS[method], f"{TITLES[method]}, {origin}", origin in (NIPS_PRINTED, JMLR_PRINTED)
+        look = Look(own.colour, MARKERS.get(origin, own.marker), kind="line" if origin == OURS else "points")
         if origin == EXTRAPOLATED:
             look, name = Look(own.colour, "", "--"), f"{name} {BELIEVED}-fold"
-        points = Series(name, {"method": method, "origin": origin}, "n_images", "seconds", look)
-        yield replace(points, kind="line" if is_line else "points", hollow=origin in (NIPS_PRINTED, JMLR_PRINTED))
+        rows = select(frame, method=method, origin=origin)
+        yield Curve(name, replace(look, hollow=is_printed), rows, "n_images", "seconds", None)
 
 
 def notes_of(measured: pd.DataFrame, unlearned: list[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import WEB_KINDS, SimulatedWeb, Simulation
 from lookalike.core.settings.model import ABSENT, Absent, only, refer_kind
-from lookalike.exhibits.model import Drawn, Figure, Table
+from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import select
@@ -220,7 +220,7 @@ class WebStudy(Study):
 
     def notes(self, drawn: Drawn | None) -> list[str]:
         """Say that printed numbers are of other data, where there is one."""
-        cells = drawn.cells if isinstance(drawn, Figure) else drawn.frame if isinstance(drawn, Table) else None
+        cells = None if drawn is None else drawn.frame if drawn.sheets else drawn.cells
         is_printed = cells is not None and bool(cells["printed"].notna().any())
         return ["Not comparable with the printed numbers: simulated."] * is_printed
 

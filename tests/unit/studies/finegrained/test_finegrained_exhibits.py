@@ -5,7 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import drawn as drawn_of
+from plotted import named, ruled, words_on
 
+from lookalike.exhibits.model import NothingToShowError
 from lookalike.exhibits.registry import exhibits_of
 from lookalike.exhibits.words import headline
 from lookalike.studies.finegrained import pictures
@@ -16,6 +18,10 @@ IDS = {exhibit.name: id for id, exhibit in exhibits_of("finegrained").items()}
 
 def drawn(name, study):
     return drawn_of(study, IDS[name])[0]
+
+
+def titles_of(figure):
+    return [axis.get_title(loc="left") for axis in figure.canvas.axes]
 
 
 def row(table, name):
@@ -69,9 +75,9 @@ def test_figure_6_shows_both_metrics_over_the_share():
         assert own["percent"].tolist() == [0, 40, 50, 100]
         np.testing.assert_allclose(own["value"], [scale * made.LEVELS[name][place] for name in names])
         assert ((own["low"] < own["value"]) & (own["value"] < own["high"])).all()
-    for panel in figure.panels:
-        assert [line.at for line in panel.lines] == [40]
-        assert [series.name for series in panel.series] == ["weighted sampling", "uniform sampling"]
+    for panel in figure.canvas.axes:
+        assert ruled(panel) == [40]
+        assert {"weighted sampling", "uniform sampling"} < {*named(panel)}
 
 
 SHARES = {"sampling_study": {"out_of_class": [0.0, 0.2]}, "network": {"seeds": 2}}
@@ -116,11 +122,10 @@ def test_curves_of_several_seeds_share_a_panel_and_one_that_did_not_end_says_so(
     curve = made.toy_curves()["deep-ranking"]
     several = {"deep-ranking": curve, "deep-ranking-seed2": curve}
     figure = drawn("curves", made.study(curves=several, fits=CUT_SHORT))
-    assert [panel.title.split() for panel in figure.panels] == [["DeepRanking", "(unfinished)"], []]
-    assert [series.where["seed"] for series in figure.panels[0].series] == [1, 2, 1, 2]
-    held_out = [series for series in figure.panels[0].series if series.name.startswith("held out")]
-    assert [series.name for series in held_out] == ["held out, seed 1", "held out, seed 2"]
-    assert held_out[0].look.colour != held_out[1].look.colour
+    assert [title.split() for title in titles_of(figure)] == [["DeepRanking", "(unfinished)"], []]
+    handles, names = figure.canvas.axes[0].get_legend_handles_labels()
+    assert names == ["training", "training", "held out, seed 1", "held out, seed 2"]
+    assert handles[2].get_color() != handles[3].get_color()
 
 
 def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_precision():
@@ -129,7 +134,7 @@ def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_pre
     figure = drawn("curves", study)
     kept = figure.frame[figure.frame["kept"]]
     assert kept[["seen", "part"]].drop_duplicates().to_numpy().tolist() == [[9_600, "validation"]]
-    assert [panel.series[-1].name for panel in figure.panels] == ["kept", "kept"]
+    assert [named(axis)[-1] for axis in figure.canvas.axes] == ["kept", "kept"]
     assert "ordered as by the relevance that Golden Features makes. It is not similarity precision" in figure.notes[1]
     text = drawn("text", study).frame.set_index("metric")["ours"]
     assert text[["training_triplets", "embedding_dimensions"]].tolist() == [14_400, 128], "print counts what is drawn"
@@ -170,16 +175,16 @@ def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phas
     frame = figure.frame
     assert set(frame.loc[frame["phase"] == "classification", "system"]) == {"convnet"}
     titles = ["ConvNet", "Single-scale Ranking", "DeepRanking", "weighted 0%"]
-    assert [panel.title for panel in figure.panels] == [part for title in titles for part in (title, "")]
+    assert titles_of(figure) == [part for title in titles for part in (title, "")]
     chosen = frame.query("system == 'deep-ranking' and quantity == 'precision' and part == 'validation'")
     expected = curves["deep-ranking"].dropna().assign(value=lambda rows: 100 * rows["validation_precision"])
     np.testing.assert_allclose(chosen[["seen", "value"]], expected[["seen", "value"]])
-    assert {tuple(series.name for series in panel.series) for panel in figure.panels} == {("training", "held out")}
-    ends = [(panel.y.low, panel.y.high) for panel in figure.panels]
+    assert {tuple(named(axis)) for axis in figure.canvas.axes} == {("training", "held out")}
+    ends = [axis.get_ylim() for axis in figure.canvas.axes]
     assert ends[2:4] == ends[4:6] == ends[6:8]
     bare = {"deep-ranking": curves["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])}
     figure = drawn("curves", made.study(curves=bare))
-    assert [[series.name for series in panel.series] for panel in figure.panels] == [["training"]] * 2
+    assert [named(axis) for axis in figure.canvas.axes] == [["training"]] * 2
 
 
 def test_each_column_of_figure_1_is_a_triplet_of_the_data(tmp_path):
@@ -188,8 +193,9 @@ def test_each_column_of_figure_1_is_a_triplet_of_the_data(tmp_path):
     # few text queries give their next triplets
     np.testing.assert_array_equal(columns, triplets.set_index("triplet")[list(columns.columns)])
     assert gallery.frame.drop_duplicates("column")["kind"].tolist()[:4] == ["in-class", "out-of-class"] * 2
-    assert [(len(row), row[0].mark.meaning) for row in gallery.rows] == [(8, "query"), (8, "positive"), (8, "negative")]
-    assert gallery.rows[2][1].words == "out-of-class"
+    assert len(gallery.canvas.axes[0].images) == 3 * 8
+    assert [text.get_text()[3:] for text in gallery.canvas.legends[0].get_texts()] == ["query", "positive", "negative"]
+    assert words_on(gallery.canvas).count("out-of-class") == 4
     assert pictures.spread_triplets(triplets, 2)["text_query"].tolist() == [made.CATEGORIES[0], made.CATEGORIES[-1]]
 
 
@@ -217,8 +223,8 @@ def test_the_drawing_is_a_real_step_of_the_sampler_and_depends_on_its_seed_alone
     assert buffers.map(len).tolist() == [5] * 4
     np.testing.assert_allclose(frame["total_relevance"], data.total[frame["image_id"]])
     assert "buffers of 5 images so that they can be shown. The study itself has buffers of 1,500" in picture.notes[2]
-    # a row of tiles each: the new image, what is kept and what has to go, four buffers, the triplet
-    assert [len(row) for row in picture.rows] == [1, len(kept) + 1, 5, 5, 5, 5, 3]
+    # the new image, what is kept and what has to go, four buffers, the triplet
+    assert len(picture.canvas.axes[0].images) == 1 + len(kept) + 1 + 4 * 5 + 3
 
 
 def test_filters_stand_by_colour_with_zero_as_grey_and_tell_how_alike_they_are_to_their_start(tmp_path):
@@ -264,18 +270,20 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
     frame = gallery.frame
     assert len(frame) == 3 * 3 * 6
     assert (frame["search_noise"].astype(bool) == (frame["label"] != frame["text_query"])).all()
-    n_marked = [sum(tile.mark == pictures.NOISE for row in gallery.rows for tile in row)]
-    assert gallery.rows[1][0].words == "largest gain\nmug\n0 → 100% right"
-    assert gallery.row_titles == ("ConvNet", "OASIS", "DeepRanking") * 3
+    words, systems = words_on(gallery.canvas), ["ConvNet", "OASIS", "DeepRanking"]
+    n_marked = [words.count(pictures.NOISE.sign)]
+    assert "largest gain\nmug\n0 → 100% right" in words
+    assert [word for word in words if word in systems] == systems * 3
     rated = drawn("fig7", made.study_of_images(tmp_path, kind="triplets"))
     assert rated.frame["search_noise"].isna().all()
-    n_marked.append(sum(tile.mark == pictures.NOISE for row in rated.rows for tile in row))
+    n_marked.append(words_on(rated.canvas).count(pictures.NOISE.sign))
     assert n_marked == [frame["search_noise"].sum(), 0] == [9, 0]
 
 
 def test_what_was_not_run_says_why(tmp_path):
     some = made.toy_outcomes().query("system != 'oasis'")
     gallery = drawn("fig7", made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some))
-    assert [tile.words for row in gallery.rows for tile in row].count("not measured here") == 3
+    assert words_on(gallery.canvas).count("not measured here") == 3
     _, none = made.toy_relevance(tmp_path, graded=False)
-    assert "relevance above 0" in drawn("fig4", made.study_of_images(tmp_path, files=none)).notes[0]
+    with pytest.raises(NothingToShowError, match="relevance above 0"):
+        drawn("fig4", made.study_of_images(tmp_path, files=none))

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from contract import check_plan, drawn
 from made_human import IDS, LABELS, RANKS, make_rankings, make_ratings, make_study
+from plotted import named, ruled, words_on
 from project import own_settings
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits.claims import claim_records
+from lookalike.exhibits.model import NothingToShowError
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.contrasts import paired_shares
 from lookalike.studies.settings import checked
@@ -37,15 +39,17 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     output, entry = drawn(study, id)
     labels, found = dict(zip(IDS, LABELS, strict=True)), make_rankings()
     assert queries(output) == visible
-    for row, (_, images) in zip(output.rows, output.frame.groupby("row"), strict=True):
+    words, signs = words_on(output.canvas), []
+    for _, images in output.frame.groupby("row"):
         query, results = images.iloc[0], images.iloc[1:]
         own = found.query_ids.tolist().index(query["image_id"])
         assert list(results["image_id"]) == list(found.query_ids[found.neighbours[own, :5]])
         right = [labels[image] == query["class"] for image in results["image_id"]]
         assert list(results["relevant"]) == ["yes" if flag else "no" for flag in right]
-        assert [tile.mark and tile.mark.sign for tile in row] == [None, *("✓" if flag else "✗" for flag in right)]
-        assert row[0].words == f"{query['class'][4:]}\nAP {100 * query['average_precision']:.1f}%"
+        signs += ["✓" if flag else "✗" for flag in right]
+        assert f"{query['class'][4:]}\nAP {100 * query['average_precision']:.1f}%" in words
         assert results["score"].is_monotonic_decreasing
+    assert [word for word in words if word in ("✓", "✗")] == signs
     rule = {
         4: "picked by hand: of all (12), these are the 4 of highest average precision (AP), at most one of each class",
         3: "of those without an image of their class among the first 5 (5), these are the 3 of lowest",
@@ -58,17 +62,21 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     ("id", "rankings", "visible", "note"),
     [
         (WORST, make_rankings((*RANKS[:5], (6, 7), *[(1, 2)] * 6)), [110], "; the paper shows 3. "),
-        (WORST, make_rankings(((1, 2),) * 12), [], "Not drawn: of 12 queries that OASIS answers, none is"),
-        (WORST, NOBODY, [], "Not drawn: of 0 queries that OASIS answers, none"),
         # a query without a positive is no candidate
         (BEST, replace(make_rankings(), offsets=np.array([0, 0, *range(4, 25, 2)])), [102, 108, 116, 122], ""),
     ],
 )
 def test_queries_that_cannot_be_shown_are_left_out_and_a_note_says_so(tmp_path, id, rankings, visible, note):
     output, _ = drawn(make_study(tmp_path, rankings=rankings), id)
-    assert (queries(output), len(output.rows)) == (visible, len(visible))
+    assert queries(output) == visible
     assert note in output.notes[0]
     assert id == WORST or "of all (11)" in output.notes[0]
+
+
+@pytest.mark.parametrize(("n", "rankings"), [(12, make_rankings(((1, 2),) * 12)), (0, NOBODY)])
+def test_a_gallery_without_a_query_says_so(tmp_path, n, rankings):
+    with pytest.raises(NothingToShowError, match=f"Not drawn: of {n} queries that OASIS answers, none is one of"):
+        drawn(make_study(tmp_path, rankings=rankings), WORST)
 
 
 def test_images_that_are_not_there_are_said(tmp_path):
@@ -102,7 +110,7 @@ def test_simulated_raters_are_not_compared_with_printed_percentages(study, id):
     output, _ = drawn(study, id)
     assert output.cells is None
     assert not output.frame["series"].str.contains("printed").any()
-    assert not [line for line in output.panels[0].lines if "printed" in line.name]
+    assert "printed" not in str(named(output.canvas.axes[0]))
 
 
 def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path):
@@ -113,7 +121,8 @@ def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=7)), f"{JMLR}/fig3c")
     assert list(few.frame["series"].unique()) == ["rank 1", "rank 6"], "of seven queries two ranks exist"
     both, _ = drawn(study, f"{DRAFT}/fig7")
-    assert [(panel.title[:3], len(panel.series)) for panel in both.panels] == [("(A)", 1), ("(B)", 5)]
+    panels = [(axis.get_title(loc="left")[:3], len(named(axis)) - len(ruled(axis))) for axis in both.canvas.axes]
+    assert panels == [("(A)", 1), ("(B)", 5)]
 
 
 def test_queries_are_sorted_by_the_precision_of_oasis(rated):
@@ -126,7 +135,7 @@ def test_queries_are_sorted_by_the_precision_of_oasis(rated):
     means = nips.frame.set_index("series")["precision"]
     assert means["oasis, mean"] == pytest.approx(oasis["precision"].mean())
     assert means["oasis, printed mean"] == 0.4
-    assert [line.at for line in nips.panels[0].lines] == list(means[["oasis, mean", "oasis, printed mean"]])
+    assert ruled(nips.canvas.axes[0]) == list(means[["oasis, mean", "oasis, printed mean"]])
 
 
 @pytest.mark.parametrize(
@@ -159,7 +168,7 @@ def test_two_shares_of_the_same_queries_are_contrasted_by_those_that_differ():
 
 def test_one_rater_alone_has_nobody_beside_him(tmp_path):
     alone = make_study(tmp_path, ratings=make_ratings(n_raters=1, n_queries=3))
-    assert [entry.name for entry in drawn(alone, f"{JMLR}/fig3d")[0].panels[0].series] == ["OASIS"]
+    assert named(drawn(alone, f"{JMLR}/fig3d")[0].canvas.axes[0]) == ["OASIS"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from contract import check_plan
 from contract import drawn as drawn_of
 from made_web import COUNTS, EXPONENT, FACTOR, SECTION, study, toy_times, web_study
+from plotted import named, ruled
 
 from lookalike.exhibits.results import select
 from lookalike.exhibits.words import headline
@@ -38,8 +39,9 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print():
     assert numbers.tolist() == pytest.approx([1.6, 0.1, 1.5, 1.7])
     assert figure.notes[0].startswith("Each of 10,000 query images")
     assert "all other 402,163 of them" in figure.notes[0]
-    assert [line.at for line in figure.panels[0].lines] == pytest.approx([100 * 96.4 / 402_163])
-    assert "printed" not in str(figure.panels), "of another log, it would seem to be below ours"
+    (panel,) = figure.canvas.axes
+    assert ruled(panel) == pytest.approx([100 * 96.4 / 402_163])
+    assert "printed" not in str(named(panel)), "of another log, it would seem to be below ours"
     (cell,) = figure.cells.to_dict("records")
     assert (cell["ours"], cell["printed"]) == (pytest.approx(1.6), 1.5)
 
@@ -72,8 +74,12 @@ def test_training_times_stand_with_printed_and_lmnn_is_continued():
     assert continued[200_000] == pytest.approx(0.02 + 20 + 2e-8 * 2e5**2), "ten times what was measured"
     notes = " ".join(figure.notes)
     assert f"images^{EXPONENT:.2f} ± 0.00 (least squares in logarithms over 5 sizes" in notes
-    hollow = [series.name for series in figure.panels[0].series if series.hollow]
-    assert hollow == ["OASIS, printed (NIPS)", "LMNN, printed (NIPS)", "OASIS, printed (JMLR)"]
+    hollow = [line.get_label() for line in figure.canvas.axes[0].lines if line.get_markerfacecolor() == "none"]
+    assert [name for name in hollow if name[0] != "_"] == [
+        "OASIS, printed (NIPS)",
+        "LMNN, printed (NIPS)",
+        "OASIS, printed (JMLR)",
+    ]
 
 
 def test_no_extrapolation_falls():
