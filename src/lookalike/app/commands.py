@@ -483,6 +483,8 @@ def _evaluated(table: pd.DataFrame, noun: str) -> str:
     what = options.counted(n_rows, noun)
     if of_triplets:
         what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
+    elif counts["rows_querying"] < n_rows:
+        what += f", {counts['rows_querying']:,} of them, chosen at random, as queries"
     elif n_queries < n_rows:
         what += f", {n_queries:,} of them {'has' if n_queries == 1 else 'have'} another of their class"
     if not counts["passed_over"]:

@@ -22,8 +22,8 @@ MEMORY_BYTES = 500_000_000
 """That the scores of one batch may take."""
 ORDERED_AT_A_TIME = 256
 """Queries."""
-# The block of scores, those without the diagonal, these sorted, and two masks are alive at the same time.
-BLOCKS_ALIVE = 4
+# The scores and what they were made of, and for neighbours also those without the diagonal, sorted, and two masks.
+BLOCKS_ALIVE, WITH_NEIGHBOURS = 2, 4
 
 
 class Similarity(Protocol):
@@ -182,6 +182,7 @@ def rank_leave_one_out(
     y: ArrayLike,
     *,
     query_ids: Integers | None = None,
+    asked: Integers | None = None,
     n_neighbours: int = 50,
     memory_bytes: int = MEMORY_BYTES,
 ) -> Rankings:
@@ -192,8 +193,8 @@ def rank_leave_one_out(
 
     `model` is asked on batches of rows X, dense or CSR, of shape (n, d), against all rows; the scores of a batch may
     take about `memory_bytes`. `y` has the classes, (n,), and `query_ids` what is kept as ids, row numbers by default.
-    `n_neighbours` nearest ones are kept with their scores. Fewer than two rows, and lengths that differ, are a
-    ValueError.
+    With row numbers `asked`, only these rows query, and still all others. `n_neighbours` nearest ones are kept with
+    their scores. Fewer than two rows, and lengths that differ, are a ValueError.
     """
     X, labels = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), np.asarray(y)
     n = X.shape[0]
@@ -205,7 +206,10 @@ def rank_leave_one_out(
     if ids.shape != (n,):
         raise ValueError(f"{n} images need {n} query ids; got an array of shape {ids.shape}")
     codes = np.asarray(np.unique(labels, return_inverse=True)[1])
-    return _ranked(model, (X, codes), (X, codes), ids, is_own=True, n_neighbours=n_neighbours, memory=memory_bytes)
+    own, queries = np.arange(n), (X, codes)
+    if asked is not None:
+        own, queries, ids = np.asarray(asked), (X[asked], codes[asked]), ids[asked]
+    return _ranked(model, queries, (X, codes), ids, own, n_neighbours, memory_bytes)
 
 
 def rank_gallery(
@@ -225,28 +229,29 @@ def _ranked(
     queries: tuple[Matrix, Longs],
     gallery: tuple[Matrix, Longs],
     query_ids: Integers,
-    *,
-    is_own: bool = False,
+    own: Longs | None = None,
     n_neighbours: int = 0,
     memory: int = MEMORY_BYTES,
 ) -> Rankings:
-    """Let rows with class numbers rank others with class numbers; with `is_own`, but for the row that the query is."""
+    """Let rows rank others, both with class numbers; where they are rows `own` of these, all but themselves."""
     (asked_rows, asked), (rows, codes) = queries, gallery
     n, m = asked_rows.shape[0], rows.shape[0]
+    is_own, own = own is not None, np.full(n, -1) if own is None else own
     kept = min(n_neighbours, m - is_own)
     neighbours, neighbour_scores = np.empty((n, kept), dtype=np.int32), np.empty((n, kept), dtype=np.float32)
     found: list[tuple[Integers, Integers]] = []
-    batch = max(1, memory // (m * np.dtype(np.float64).itemsize * BLOCKS_ALIVE))
+    alive = WITH_NEIGHBOURS if kept else BLOCKS_ALIVE
+    batch = max(1, memory // (m * np.dtype(np.float64).itemsize * alive))
     for start in range(0, n, batch):
         scores = _checked(model.similarity(asked_rows[start : start + batch], rows), (min(batch, n - start), m))
-        part = np.arange(start, start + len(scores))
-        found.append(_sorted_ranks(scores, part if is_own else np.full(len(part), -1), asked[part], codes))
+        part, mine = slice(start, start + batch), own[start : start + batch]
+        found.append(_sorted_ranks(scores, mine, asked[part], codes))
         if kept:
-            others = scores[part[:, None] != np.arange(n)].reshape(len(scores), n - 1)
+            others = scores[mine[:, None] != np.arange(m)].reshape(len(scores), m - 1)
             if np.isnan(others).any():
                 others = np.where(np.isnan(others), -np.inf, others)
             first, neighbour_scores[part] = top_k(others, kept)
-            neighbours[part] = first + (first >= part[:, None])
+            neighbours[part] = first + (first >= mine[:, None])
     ranks, ties = (np.concatenate(parts).astype(np.int32) for parts in zip(*found, strict=True))
     n_positives = np.bincount(codes, minlength=int(asked.max()) + 1)[asked] - is_own
     return Rankings(

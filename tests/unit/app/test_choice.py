@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from lookalike.app import evaluation
 from lookalike.app.choice import (
     TIE,
     blend_for_new_classes,
@@ -19,6 +20,7 @@ from lookalike.app.choice import (
     weight_of,
     worse_than_none,
 )
+from lookalike.app.commands import _evaluated
 from lookalike.app.evaluation import compare_on_labels
 from lookalike.app.learning import OURS, checked_settings, train
 from lookalike.app.rows import make_rows
@@ -26,6 +28,7 @@ from lookalike.app.similarity import Similarity
 from lookalike.app.steps import Scaling
 from lookalike.core.errors import LookalikeError
 from lookalike.learners import LEARNERS, Euclidean
+from lookalike.ranking.rankings import rank_leave_one_out
 
 
 def dense(n, d):
@@ -83,6 +86,23 @@ def test_a_setting_that_cannot_be_is_one_sentence_before_anything_is_read(name):
 
 def test_none_is_a_setting_where_it_is_the_default():
     assert checked_settings("QPAO", {"upper": "none"}) == {"upper": None}
+
+
+def test_of_many_rows_a_sample_queries_all_others_and_that_is_said(monkeypatch):
+    monkeypatch.setattr(evaluation, "MOST_QUERYING", 100)
+    monkeypatch.setattr(evaluation, "QUERYING", 60)
+    random = np.random.default_rng(0)
+    y = np.repeat(np.arange(40), 10)
+    X = (random.normal(size=(40, 5))[y] + random.normal(size=(400, 5))).astype(np.float32)
+    model = Euclidean().fit(X)
+    table = compare_on_labels({"Euclidean": (model, X), "other": (model, -X)}, y, (1,), seed=3)
+    of_all = rank_leave_one_out(model, X, y, n_neighbours=0).average_precision()
+    low, value, high = table.loc[0, ["low", "value", "high"]]
+    assert low < of_all.mean() < high
+    assert value != of_all.mean()
+    assert 0.2 < (high - low) / (4 * of_all.std() / 60**0.5) < 2
+    table.attrs |= {"vectors": 400, "passed_over": 0}
+    assert _evaluated(table, "vector") == "400 vectors, 60 of them, chosen at random, as queries"
 
 
 def test_what_is_chosen_beats_no_learning_and_what_does_not_says_so():

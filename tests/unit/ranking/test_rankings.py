@@ -59,6 +59,12 @@ def test_every_measure_is_its_definition(seed, n, n_classes, infinite):
     np.testing.assert_array_equal(found.neighbours, [own[:7] for own in order])
     np.testing.assert_allclose(found.neighbour_scores, np.take_along_axis(scores, found.neighbours, 1), rtol=1e-6)
     np.testing.assert_allclose(found.average_precision(), precisions, rtol=1e-12)
+    asked = np.random.default_rng(seed).permutation(n)[: n // 2]
+    some = ranked(scores, y, n_neighbours=7, asked=asked)
+    np.testing.assert_array_equal(some.ranks, np.concatenate([ranks[query] for query in asked]))
+    np.testing.assert_array_equal(some.average_precision(), found.average_precision()[asked])
+    np.testing.assert_array_equal(some.neighbours, found.neighbours[asked])
+    np.testing.assert_array_equal(some.query_ids, asked)
     has = ~np.isnan(precisions)
     assert found.n_without_positive == (~has).sum()
     np.testing.assert_allclose(found.precision_at(range(1, n)), np.where(has[:, None], at_k, np.nan), rtol=1e-12)
