@@ -60,7 +60,7 @@ from lookalike.core.settings.data_sets import (
     VISTERM_KINDS,
 )
 from lookalike.core.settings.model import plain
-from lookalike.data.archives import absent_archives, listing_fingerprint, load_archives, why_not_obtainable
+from lookalike.data.archives import Source, listing_fingerprint, load_archives
 from lookalike.data.visterm_folder import NEEDED as VISTERM_FILES
 from lookalike.exhibits.printed import human_time
 from lookalike.exhibits.registry import PAPERS
@@ -219,7 +219,7 @@ def not_run(dataset, fetch=True):
         return ""
     class_counts = RESOURCES / "caltech256-class-counts.csv" if data.kind == "caltech256" else None
     asked = plain(data) | {"fetch": fetch and data.fetch}
-    return why_not_obtainable(asked, ARCHIVES, class_counts, wants_words=wants_words(dataset))
+    return Source(asked, ARCHIVES, class_counts, wants_words(dataset)).why_not()
 
 
 def was_drawn(dataset):
@@ -395,7 +395,7 @@ def plan_of_all():
     """Yield the lines of the default target, in its order."""
     for dataset in sorted(default_data(), key=lambda dataset: not_run(dataset) != ""):
         why, folder = not_run(dataset), SETTINGS.datasets[dataset].path
-        absent = absent_archives(plain(SETTINGS.datasets[dataset]), ARCHIVES, wants_words=wants_words(dataset))
+        absent = Source(plain(SETTINGS.datasets[dataset]), ARCHIVES, wants_words=wants_words(dataset)).absent()
         named = f"{' and '.join(archive.about for archive in absent)} from {absent[0].page}" if absent else ""
         if why:
             # of a folder that lacks some of an archive, what it holds

@@ -13,7 +13,7 @@ import shutil
 import tarfile
 import time
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from lzma import LZMAError
 from pathlib import Path
@@ -250,12 +250,9 @@ _OWN = {
 }
 """What a user puts in place, by the kind of the data set."""
 
-Data = Mapping[str, Any]
-"""What the settings say of a data set, as plain values."""
-
 
 def locate(
-    data: Data,
+    data: Mapping[str, Any],
     painted: Mapping[str, str],
     archives: PathLike,
     class_counts: PathLike | None = None,
@@ -266,82 +263,104 @@ def locate(
     if painted:
         remove_other_paintings(painted["root"])
         return {"kind": data["kind"], **painted}
-    return {"kind": data["kind"], **obtain(data, load_archives(archives), class_counts, wants_words=wants_words)}
+    return {"kind": data["kind"], **Source(data, load_archives(archives), class_counts, wants_words).obtain()}
 
 
-def obtain(
-    data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
-) -> dict[str, str]:
-    """Return where the parts of a data set are; what is missing is fetched."""
-    if missing := _what_is_missing(data):
-        raise LookalikeError(f"the data set is not in place: {missing}")
-    if data["kind"] in _OWN:
-        places = {"root": data["path"], "ground_truth": data.get("ground_truth")}
-        return {what: Path(place).as_posix() for what, place in places.items() if place}
-    parts = _parts(data, archives, wants_words)
-    return {what: _obtain_archive(archive, data, class_counts).as_posix() for what, archive in parts.items()}
+@dataclass(frozen=True)
+class Source:
+    """Where the images of a data set come from: what the settings say of it, as plain values, and the archives."""
 
+    data: Mapping[str, Any]
+    archives: Mapping[str, Archive]
+    class_counts: PathLike | None = None  # how many images each class of Caltech-256 has, as CSV; None: not looked at
+    wants_words: bool = False
 
-def why_not_obtainable(
-    data: Data, archives: Mapping[str, Archive], class_counts: PathLike | None = None, *, wants_words: bool = False
-) -> str:
-    """Return why a data set cannot be had now, as a ``not run: ...`` sentence; empty where it can, or code makes it."""
-    parts = _parts(data, archives, wants_words).values()
-    reasons = [_what_is_missing(data), *(_why_not(archive, data, class_counts) for archive in parts)]
-    return f"not run: {', and '.join(filter(None, reasons))}" if any(reasons) else ""
+    def obtain(self) -> dict[str, str]:
+        """Return where the parts of the data set are; what is missing is fetched."""
+        if missing := self._what_is_missing():
+            raise LookalikeError(f"the data set is not in place: {missing}")
+        if self.data["kind"] in _OWN:
+            places = {"root": self.data["path"], "ground_truth": self.data.get("ground_truth")}
+            return {what: Path(place).as_posix() for what, place in places.items() if place}
+        return {what: self._obtain_archive(archive).as_posix() for what, archive in self._parts().items()}
 
+    def why_not(self) -> str:
+        """Return why images cannot be had now, as a ``not run: ...`` sentence; empty where they can, or are painted."""
+        reasons = [self._what_is_missing(), *map(self._why_not, self._parts().values())]
+        return f"not run: {', and '.join(filter(None, reasons))}" if any(reasons) else ""
 
-def absent_archives(data: Data, archives: Mapping[str, Archive], *, wants_words: bool = False) -> list[Archive]:
-    """Return the archives of a data set of which neither the file nor the folder is in place."""
-    parts = _parts(data, archives, wants_words).values()
-    return [archive for archive in parts if not any(_in_place(archive, data["path"])[1:])]
+    def absent(self) -> list[Archive]:
+        """Return the archives of which neither the file nor the folder is in place."""
+        return [archive for archive in self._parts().values() if not any(_in_place(archive, self.data["path"])[1:])]
 
+    def _parts(self) -> dict[str, Archive]:
+        """Return the archives that the data set is made of, in the order in which they are obtained."""
+        names = {"root": "caltech256"} if self.data["kind"] == "caltech256" else {}
+        if self.data["kind"] == "oxford5k":
+            # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
+            names = {"ground_truth": "oxford5k_ground_truth", "root": "oxford5k_images"}
+            names |= {"words": "oxford5k_words"} if self.wants_words else {}
+        return {what: self.archives[name] for what, name in names.items()}
 
-def _parts(data: Data, archives: Mapping[str, Archive], wants_words: bool) -> dict[str, Archive]:
-    """Return the archives that a data set is made of, in the order in which they are obtained."""
-    names = {"root": "caltech256"} if data["kind"] == "caltech256" else {}
-    if data["kind"] == "oxford5k":
-        # the ground truth comes first: if it is wrong, that shows before two gigabytes are fetched
-        names = {"ground_truth": "oxford5k_ground_truth", "root": "oxford5k_images"}
-        names |= {"words": "oxford5k_words"} if wants_words else {}
-    return {what: archives[name] for what, name in names.items()}
+    def _obtain_archive(self, archive: Archive) -> Path:
+        """Return the folder of an archive, which is fetched and unpacked unless it is there."""
+        folder = self.data["path"]
+        named, root, file = _in_place(archive, folder)
+        if root is None:
+            if not self.data["fetch"] and file is None:
+                why = f"{archive.name} is not in place and may not be downloaded (fetch: false)"
+                raise LookalikeError(f"{why}: {archive.put_in_place(folder)}")
+            root = unpack_archive(named, fetch_archive(named, folder), Path(folder, named.top_folder))
+        if lack := self._what_root_lacks(root, archive):
+            raise LookalikeError(lack)
+        return root
 
+    def _why_not(self, archive: Archive) -> str:
+        """Return why an archive cannot be had, as far as is known without reading a file; "" where it can."""
+        put_in_place = archive.put_in_place(self.data["path"])
+        _, root, file = _in_place(archive, self.data["path"])
+        if root is not None:
+            return self._what_root_lacks(root, archive)
+        if file is None or not file.is_file():
+            return "" if self.data["fetch"] and is_reachable(archive) else put_in_place
+        if archive.size in (None, size := file.stat().st_size):
+            return ""
+        return f"{file} has {size:,} bytes instead of {archive.size:,}; {put_in_place}"
 
-def _obtain_archive(archive: Archive, data: Data, class_counts: PathLike | None) -> Path:
-    """Return the folder of an archive, which is fetched and unpacked unless it is there."""
-    folder = data["path"]
-    named, root, file = _in_place(archive, folder)
-    if root is None:
-        if not data["fetch"] and file is None:
-            why = f"{archive.name} is not in place and may not be downloaded (fetch: false)"
-            raise LookalikeError(f"{why}: {archive.put_in_place(folder)}")
-        root = unpack_archive(named, fetch_archive(named, folder), Path(folder, named.top_folder))
-    if lack := _what_root_lacks(root, archive, class_counts, data.get("classes")):
-        raise LookalikeError(lack)
-    return root
-
-
-def _why_not(archive: Archive, data: Data, class_counts: PathLike | None) -> str:
-    """Return why `_obtain_archive` would fail, as far as is known without reading a file; "" where it would not."""
-    put_in_place = archive.put_in_place(data["path"])
-    _, root, file = _in_place(archive, data["path"])
-    if root is not None:
-        return _what_root_lacks(root, archive, class_counts, data.get("classes"))
-    if file is None or not file.is_file():
-        return "" if data["fetch"] and is_reachable(archive) else put_in_place
-    if archive.size in (None, size := file.stat().st_size):
+    def _what_is_missing(self) -> str:
+        """Return what of a user's own data set is not there, as the rest of a sentence; empty if all is."""
+        kind, truth = self.data["kind"], self.data.get("ground_truth")
+        if kind in _OWN and not Path(self.data["path"]).is_dir():
+            return f"put {_OWN[kind]} at {self.data['path']}"
+        if kind == "landmarks" and truth and not landmarks_of(truth):
+            return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {truth}"
         return ""
-    return f"{file} has {size:,} bytes instead of {archive.size:,}; {put_in_place}"
 
+    def _what_root_lacks(self, root: Path, archive: Archive) -> str:
+        """Return why a folder with the archive's name is only a part of it, as a sentence; "" where it is not.
 
-def _what_is_missing(data: Data) -> str:
-    """Return what of a user's own data set is not there, as the rest of a sentence; empty if all is."""
-    kind, truth = data["kind"], data.get("ground_truth")
-    if kind in _OWN and not Path(data["path"]).is_dir():
-        return f"put {_OWN[kind]} at {data['path']}"
-    if kind == "landmarks" and truth and not landmarks_of(truth):
-        return f"put a folder of ground-truth files (<landmark>_<n>_query.txt, _good, _ok, _junk) at {truth}"
-    return ""
+        Where the settings name classes, it is a part without one of these; each may have fewer images.
+        """
+        instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
+        if archive.files and (n_files := count_files(root.resolve())) < archive.files:
+            return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
+        if self.class_counts is None:
+            return ""
+        images, classes = pd.read_csv(self.class_counts, index_col="folder")["images"], self.data.get("classes") or ()
+        if unknown := sorted({*classes} - {*images.index}):
+            return f"{archive.name} has no class folder {unknown[0]}: name one of those in {self.class_counts}"
+        found = pd.Series({name: count_files(root / name) for name in classes or images.index})
+        if classes:
+            absent = ", ".join(found.index[found == 0])
+            return f"{root} holds no image of {absent}: {instead}" if absent else ""
+        for first in images.index[found < images][:1]:
+            return (
+                f"{root} holds {(found > 0).sum():,} of {archive.name}'s {len(images):,} class folders and "
+                f"{found.clip(upper=images).sum():,} of its {images.sum():,} images (the first that lacks some is "
+                f"{first}, {found[first]:,} of {images[first]:,}): {instead}, or name the classes that are there under "
+                "`classes` of the data set (examples/caltech256-subset.yaml)"
+            )
+        return ""
 
 
 def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None, Path | None]:
@@ -354,35 +373,6 @@ def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None,
         if root is not None or file.exists():
             return named, root, file if file.exists() else None
     return archive, None, None
-
-
-def _what_root_lacks(
-    root: Path, archive: Archive, class_counts: PathLike | None, classes: Collection[str] | None
-) -> str:
-    """Return why a folder with the archive's name is only a part of it, as a sentence; "" where it is not.
-
-    Given `classes`, it is a part without one of these; a user who names them may have fewer images of each.
-    """
-    instead = f"complete it, or move it away and {archive.put_in_place(root.parent)}"
-    if archive.files and (n_files := count_files(root.resolve())) < archive.files:
-        return f"{root} holds {n_files:,} of {archive.name}'s {archive.files:,} files: {instead}"
-    if class_counts is None:
-        return ""
-    images = pd.read_csv(class_counts, index_col="folder")["images"]
-    if unknown := sorted({*(classes or ())} - {*images.index}):
-        return f"{archive.name} has no class folder {unknown[0]}: name one of those in {class_counts}"
-    found = pd.Series({name: count_files(root / name) for name in classes or images.index})
-    if classes:
-        absent = ", ".join(found.index[found == 0])
-        return f"{root} holds no image of {absent}: {instead}" if absent else ""
-    for first in images.index[found < images][:1]:
-        return (
-            f"{root} holds {(found > 0).sum():,} of {archive.name}'s {len(images):,} class folders and "
-            f"{found.clip(upper=images).sum():,} of its {images.sum():,} images (the first that lacks some is {first}, "
-            f"{found[first]:,} of {images[first]:,}): {instead}, or name the classes that are there under `classes` of "
-            "the data set (examples/caltech256-subset.yaml)"
-        )
-    return ""
 
 
 def remove_other_paintings(folder: PathLike) -> None:

@@ -11,7 +11,6 @@ import shutil
 import tarfile
 import threading
 from dataclasses import replace
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -23,15 +22,13 @@ from lookalike.core.errors import LookalikeError
 from lookalike.data import archives
 from lookalike.data.archives import (
     Archive,
-    absent_archives,
+    Source,
     fetch_archive,
     is_reachable,
     listing_fingerprint,
     load_archives,
-    obtain,
     remove_other_paintings,
     unpack_archive,
-    why_not_obtainable,
 )
 
 RESOURCES = ROOT / "workflow" / "resources"
@@ -343,8 +340,8 @@ class Place:
     def asked(self, kind, fetch=False, **options):
         """Why a data set is not there, and how to obtain it."""
         data = {"kind": kind, "path": str(self.folder), "fetch": fetch}
-        options |= {"class_counts": self.counts} if kind == "caltech256" else {}
-        return [partial(call, data, self.archives, **options) for call in (why_not_obtainable, obtain)]
+        source = Source(data, self.archives, self.counts if kind == "caltech256" else None, **options)
+        return source.why_not, source.obtain
 
 
 @pytest.fixture
@@ -357,7 +354,9 @@ def test_an_archive_is_unpacked_once_and_its_folder_used_while_it_is_whole(place
     place.put("caltech256")
     assert why() == ""
     root = place.folder / archive.top_folder
-    assert get() == {"root": root.as_posix()} == obtain({"kind": "caltech256", "path": str(root)}, place.archives)
+    assert (
+        get() == {"root": root.as_posix()} == Source({"kind": "caltech256", "path": str(root)}, place.archives).obtain()
+    )
     for words, *gone in (
         ("2 of caltech256's 2 class folders and 2 of its 3 images (the first that lacks some is 0", "001.ak47/2.jpg"),
         ("1 of caltech256's 2 class folders and 1 of its 3 images", "056.dog/greg/1.jpg", "056.dog/RENAME2"),
@@ -373,16 +372,18 @@ def test_an_archive_is_unpacked_once_and_its_folder_used_while_it_is_whole(place
 
 def test_of_named_classes_alone_the_folders_need_to_be_there(place):
     archive, data = place.archives["caltech256"], {"kind": "caltech256", "path": str(place.folder), "fetch": False}
-    why = partial(why_not_obtainable, archives=place.archives, class_counts=place.counts)
-    assert absent_archives(data, place.archives) == [archive]
+
+    def why(*classes):
+        return Source(data | {"classes": classes}, place.archives, place.counts).why_not()
+
+    assert Source(data, place.archives).absent() == [archive]
     (place.folder / archive.top_folder / "056.dog").mkdir(parents=True)
-    dog = data | {"classes": ["056.dog"]}
-    assert "holds no image of 056.dog: complete it" in why(dog)
+    assert "holds no image of 056.dog: complete it" in why("056.dog")
     (place.folder / archive.top_folder / "056.dog/1.jpg").touch()
-    assert why(dog) == ""
-    assert "1 of caltech256's 2 class folders" in why(data)
-    assert "no class folder 056.cat: name one of those in" in why(data | {"classes": ["056.dog", "056.cat"]})
-    assert absent_archives(data, place.archives) == []
+    assert why("056.dog") == ""
+    assert "1 of caltech256's 2 class folders" in why()
+    assert "no class folder 056.cat: name one of those in" in why("056.dog", "056.cat")
+    assert Source(data, place.archives).absent() == []
     assert [archive.about for archive in place.archives.values()][1] == "oxbuild_images-v1.tgz (2.0 GB)"
 
 
@@ -447,23 +448,24 @@ def test_words_are_fetched_only_where_they_are_wanted(place, monkeypatch):
 
 
 def test_own_data(tmp_path):
-    whats = {"folder": "class folders", "class_triplets": "class folders", "triplets": "rated triplets"}
-    for kind, what in whats.items():
-        assert why_not_obtainable({"kind": kind, "path": tmp_path}, {}) == ""
-        missing = f"not run: put a folder of {what} at {tmp_path}/x"
-        assert why_not_obtainable({"kind": kind, "path": tmp_path / "x"}, {}) == missing
     images, truth = tmp_path / "images", tmp_path / "truth"
-    data = {"kind": "landmarks", "path": str(images), "ground_truth": str(truth)}
-    assert why_not_obtainable(data, {}) == f"not run: put a folder of photographs at {images}"
+
+    def source(kind, path=images, **given):
+        return Source({"kind": kind, "path": str(path), **given}, {})
+
+    whats = {"folder": "class folders", "class_triplets": "class folders", "triplets": "rated triplets"}
+    for kind, what in (whats | {"landmarks": "photographs"}).items():
+        assert source(kind, tmp_path).why_not() == ""
+        assert source(kind).why_not() == f"not run: put a folder of {what} at {images}"
     images.mkdir()
     truth.mkdir()
-    assert why_not_obtainable(data, {}).startswith("not run: put a folder of ground-truth files (<landmark>")
-    assert str(truth) in refused(partial(obtain, data, {}))
+    landmarks = source("landmarks", ground_truth=str(truth))
+    assert landmarks.why_not().startswith("not run: put a folder of ground-truth files (<landmark>")
+    assert str(truth) in refused(landmarks.obtain)
     (truth / "hall_1_query.txt").write_text("a 1 2 3 4\n")
-    assert why_not_obtainable(data, {}) == why_not_obtainable({"kind": "synthetic_landmarks"}, {}) == ""
-    assert obtain(data, {}) == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
-    folders = {"kind": "landmarks", "path": str(images)}
-    assert (why_not_obtainable(folders, {}), obtain(folders, {})) == ("", {"root": images.as_posix()})
+    assert landmarks.why_not() == source("synthetic_landmarks").why_not() == ""
+    assert landmarks.obtain() == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
+    assert source("landmarks").obtain() == {"root": images.as_posix()}
 
 
 def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path):
