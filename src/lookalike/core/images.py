@@ -14,6 +14,7 @@ import os
 import re
 import struct
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -181,19 +182,13 @@ def _pixels(image: Image.Image, file: Path) -> Bytes:
     """Decode an image to upright RGB; 16 bits that hold 10 or 12 are refused."""
     is_wide = ";16" in str(getattr(image, "tile", ""))
     image.load()
-    pixels = _to_rgb(_upright(image))
+    with suppress(*_DECODER_ERRORS):  # an image whose EXIF is damaged but whose pixels are whole stays as it is
+        image = ImageOps.exif_transpose(image)
+    pixels = _to_rgb(image)
     if is_wide and 0 < pixels.max() <= _DIM:
         dim = "16-bit pixels that are nearly black, as those of 10 or 12 bits are"
         raise UnreadableImage(f"{file.name} holds {dim}: save it as 8 bits")
     return pixels
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    """Rotate by EXIF; an image whose EXIF is damaged but whose pixels are whole stays as it is."""
-    try:
-        return ImageOps.exif_transpose(image)
-    except _DECODER_ERRORS:
-        return image
 
 
 def _to_rgb(image: Image.Image) -> Bytes:

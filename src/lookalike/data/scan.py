@@ -121,10 +121,7 @@ def scan_photographs(
     seen = {row[0]: File(*row) for row in facts}
     files = look_at_all(partial(_look_at, root), [path for path in listed if path not in seen], n_threads, progress)
     for file in files:
-        file.label = file.path.rpartition("/")[0]
-        if file.status == "ok" and min(file.width, file.height) < MIN_SIDE:  # less holds no local descriptor
-            size = f"{file.width} x {file.height} pixels"
-            file.refused(f"{size}, and a photograph has {MIN_SIDE} or more a side", "too_small")
+        _refuse_small(file).label = file.path.rpartition("/")[0]
     files += [seen[path] for path in listed if path in seen]
     if not any(file.status == "ok" for file in files):
         raise _none_readable(root, "photograph", files, "put photographs there")
@@ -198,11 +195,15 @@ def look_at_image(root: Path, path: str) -> File:
     """Look at a file that somebody names as an image, through links too; without its number of bytes."""
     if escaped_path(path) != path:
         return File(escaped_path(path)).refused(NOT_UTF8)
-    found = _decoded(root, path)
-    if found.status == "ok" and min(found.width, found.height) < MIN_SIDE:
-        size = f"{found.width} x {found.height} pixels"
-        return found.refused(f"{size}, and each side needs {MIN_SIDE} or more", "too_small")
-    return found
+    return _refuse_small(_decoded(root, path))
+
+
+def _refuse_small(file: File) -> File:
+    """Refuse an image that holds no local descriptor."""
+    if file.status == "ok" and min(file.width, file.height) < MIN_SIDE:
+        size = f"{file.width} x {file.height} pixels"
+        file.refused(f"{size}, and each side needs {MIN_SIDE} or more", "too_small")
+    return file
 
 
 def _look_at(root: Path, path: str, seen: Callable[[str, Bytes], None] | None = None) -> File:

@@ -232,9 +232,7 @@ def test_photographs_lie_anywhere_and_are_large_enough_for_a_keypoint(odd_folder
     del expected["empty_class"]
     assert dict(zip(found["path"], found["status"], strict=True)) == expected
     assert found["label"].tolist() == [path.rpartition("/")[0] for path in expected]
-    assert (
-        found.set_index("path").loc["001.cat/cut off.png", "reason"]
-        == "200 x 31 pixels, and a photograph has 32 or more a side"
-    )
+    reason = found.set_index("path").loc["001.cat/cut off.png", "reason"]
+    assert reason == "200 x 31 pixels, and each side needs 32 or more"
     picture(tmp_path / "001.cat" / "1.png")
     pd.testing.assert_frame_equal(scan_folder(tmp_path), scan_photographs(tmp_path))
