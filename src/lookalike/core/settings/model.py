@@ -132,11 +132,12 @@ def plain(settings: object, **chosen: Any) -> Any:
     return [plain(value) for value in settings] if isinstance(settings, (list, tuple)) else settings
 
 
-def refer(place: str, name: str, known: Iterable[str]) -> None:
-    """Refuse a name at `place` that is none of the known ones."""
+def refer(place: str, names: str | Iterable[str], known: Iterable[str]) -> None:
+    """Refuse names at `place` that are none of the known ones."""
     known = list(known)
-    if name not in known:
-        raise LookalikeError(f"config: {place} names {name!r}, which does not exist; {existing(name, known)}")
+    for name in [names] if isinstance(names, str) else names:
+        if name not in known:
+            raise LookalikeError(f"config: {place} names {name!r}, which does not exist; {existing(name, known)}")
 
 
 def refer_kind(place: str, kind: str, kinds: Iterable[str], what: str) -> None:
@@ -156,15 +157,6 @@ def refer_once(place: str, roles: Mapping[str, list[str]], known: Iterable[str])
                     f"config: {place} lists {name!r} more than once under {', '.join(roles)}: name it in one of them"
                 )
             seen.add(name)
-
-
-def check_exhibits(place: str, asked: Mapping[str, list[str]], known: Iterable[str], subsets: Iterable[str]) -> None:
-    """Refuse an exhibit that there is not, or a subset that its study has not."""
-    known, subsets = list(known), list(subsets)
-    for exhibit, its_subsets in asked.items():
-        refer(f"{place}.exhibits", exhibit, known)
-        for subset in its_subsets:
-            refer(f"{place}.exhibits.{exhibit}", subset, subsets)
 
 
 def sentence(error: ErrorDetails) -> str:

@@ -17,7 +17,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
 from lookalike.core.settings.methods import Fit, Method
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, check_exhibits, only, plain, refer, refer_once
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain, refer, refer_once
 from lookalike.core.settings.schema import Descriptor, Ratings, Representation
 from lookalike.data.splits import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
@@ -154,8 +154,7 @@ class CategoryStudy(MethodStudy):
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
         place, kind = f"category.{self.dataset}", self.data_set.kind
-        for representation in (self.representation, *self.ablations):
-            refer(f"{place}: a representation", representation, self._shared.representations)
+        refer(f"{place}: a representation", [self.representation, *self.ablations], self._shared.representations)
         for other, kinds in {"landmark": LANDMARK_KINDS, "web": WEB_KINDS, "finegrained": TRIPLET_KINDS}.items():
             if kind in kinds:
                 raise LookalikeError(
@@ -166,7 +165,9 @@ class CategoryStudy(MethodStudy):
                 f"config: {place}.{further[0]} needs images, and a data set of kind {kind} has none: leave it out"
             )
         self._check_methods(place)
-        check_exhibits(place, self.exhibits or {}, exhibits_of(self.room), self.subsets)
+        refer(f"{place}.exhibits", self.exhibits or {}, exhibits_of(self.room))
+        for exhibit, subsets in (self.exhibits or {}).items():
+            refer(f"{place}.exhibits.{exhibit}", subsets, self.subsets)
         if wrong := self._wrong_numbers(place):
             raise LookalikeError(f"config: {place}.{wrong}")
 
@@ -182,12 +183,10 @@ class CategoryStudy(MethodStudy):
         few = [] if self.few_images is None else self.few_images.methods
         named = {f"{place}.few_images": few, f"{place}.overrides": list(self.overrides)}
         for id, subset in self.subsets.items():
-            for method in subset.methods or ():
-                refer(f"{place}.subsets.{id}", method, self.named_methods())
+            refer(f"{place}.subsets.{id}", subset.methods or (), self.named_methods())
             named[f"{place}.subsets.{id}"] = list(subset.overrides)  # which a file laid over this one may not run
         for where, methods in named.items():
-            for method in methods:
-                refer(where, method, known)
+            refer(where, methods, known)
 
     def _wrong_numbers(self, place: str) -> str:
         """Return which of rankers, ratings and cuts the partitions, subsets and methods of the study have not."""
