@@ -96,8 +96,7 @@ def make_tar(path, *members, mode="w"):
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(path, mode) as archive:
         for info, content in members:
-            has_content = len(content) == info.size
-            archive.addfile(info, io.BytesIO(content) if has_content else None)
+            archive.addfile(info, io.BytesIO(content))
     return path
 
 
