@@ -21,7 +21,6 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from scipy.spatial import cKDTree
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
 from lookalike.core.seeds import generator
@@ -101,6 +100,8 @@ def _scales(rng: Random, n: int) -> Doubles:
 
 def _cobble(rng: Random, n: int) -> Doubles:
     """Return stones about a point in each square of a grid; distances to the two nearest points make their edges."""
+    from scipy.spatial import cKDTree  # takes a third of a second, and plans ask recipes for names alone
+
     points = (np.indices((n, n)).reshape(2, -1).T + 0.1 + 0.8 * rng.random((n * n, 2))) / n
     tones = 0.55 + 0.45 * rng.random(n * n)
     distances, stones = cKDTree(points, boxsize=np.ones(2)).query(np.stack([_X, _Y], -1), k=2)
