@@ -31,8 +31,8 @@ from lookalike.app.rows import make_rows
 from lookalike.app.vectors import is_vectors, read_vectors
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners import LDA, Euclidean, LogisticRegression
-from lookalike.learners.dual import rank_scores
 from lookalike.learners.online import held_out_rows
+from lookalike.ranking.rankings import rank_scores
 
 RESOURCES = Path(__file__).resolve().parents[1] / "workflow" / "resources"
 SPLITS, MOST_FOR_NCA = 5, 3e8

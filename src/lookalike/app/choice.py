@@ -23,10 +23,10 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.diagonal import TFIDF
-from lookalike.learners.dual import rank_scores
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.online import LEAST_TO_SPLIT, can_hold_out, held_out_rows
 from lookalike.learners.registry import learner_class
+from lookalike.ranking.rankings import Similarity, rank_leave_one_out, rank_scores
 
 NEW, SEEN, NO_LEARNING = "new", "seen", "without learning"
 """Whether a model will be asked about classes that it has not learned from, or about those that it has."""

@@ -9,10 +9,9 @@ import numbers
 import os
 import sys
 import warnings
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MethodType
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -29,10 +28,11 @@ from lookalike.core.files import PathLike
 from lookalike.core.row_numbers import labels_of
 from lookalike.learners.centring import FAR, NEAR, centre_of, less, powers_of_two
 from lookalike.learners.centring import is_sparse as is_sparse
+from lookalike.learners.curve import UNTRACED, Trace, Traced
 from lookalike.learners.model_io import is_fitted_name, save
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.learners.triplets import check_triplets
-from lookalike.ranking.rankings import Similarity, ordered, rank_leave_one_out, top_k, with_better
+from lookalike.ranking.rankings import Checked, Similarity, ordered, rank_leave_one_out, top_k, with_better
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -76,12 +76,6 @@ class _WithReason:
         return MethodType(self.method, instance)
 
 
-class Checked(NamedTuple):
-    """Compares rows that are checked already."""
-
-    similarity: Callable[[Matrix, Matrix], Array]
-
-
 def _with_reasons(learner: type[Learner]) -> type[Learner]:
     """Let instances of a class lack what they have a reason for, after scikit-learn has wrapped it for `set_output`."""
     for name in MAY_LACK:
@@ -95,7 +89,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of all learners.
 
     A subclass names what it can learn from in `accepts`, sets ``metric_`` and one of ``W_`` (bilinear: similarity
-    a'Wb) or ``M_`` (Mahalanobis: similarity -(a - b)'M(a - b)) in `fit`, and inherits the rest. One without a
+    a'Wb) or ``M_`` (Mahalanobis: similarity -(a - b)'M(a - b)) in `_learn`, and inherits the rest. One without a
     matrix overrides `_project`.
 
     Attributes
@@ -128,9 +122,29 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**kwargs)
         _with_reasons(cls)
 
-    @abstractmethod
     def fit(self, X: Matrix, y: Labels = None) -> Self:
-        """Learn from labelled rows; every learner says how."""
+        """Learn from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Rows, for instance tf-idf visterms.
+        y : array-like of shape (n,)
+            Class labels.
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, a single class, no class with two rows, values too large to be squared, or a parameter
+            out of its range.
+        """
+        self._check_parameters()
+        self._learn(*self._check_labelled(X, y))
+        return self
+
+    def _learn(self, X: Matrix, y: Array) -> None:
+        """Learn from labelled rows, which are checked."""
+        raise NotImplementedError
 
     def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Learn from triplets (query, positive, negative) of row numbers or ids, where the learner accepts them."""
@@ -194,7 +208,7 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _blend(self, share: float) -> None:
         """Do as `blended` says, in place."""
-        name = next((name for name in ("W_", "M_", "w_") if name in vars(self)), None)
+        name = next((name for name in ("W_", "M_", "w_") if hasattr(self, name)), None)
         if name is None:
             raise TypeError(f"{type(self).__name__} has no matrix to blend with no learning")
         learned = getattr(self, name)
@@ -624,6 +638,46 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             best = top_k(scores, min(k, scores.shape[1])) if best is None else with_better(best, scores, start, k)
         assert best is not None
         return best
+
+
+class TracedLearner(SimilarityLearner):
+    """Base of the learners with a curve along which the caller may look at the model."""
+
+    def fit(
+        self, X: Matrix, y: Labels = None, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
+    ) -> Self:
+        """Learn from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n, d)
+            Rows, for instance tf-idf visterms.
+        y : array-like of shape (n,)
+            Class labels.
+        trace : callable (model, step) -> dict of str to float, optional
+            Called at step 0 and at `trace_steps`, with the model as it is then; what it returns becomes columns of
+            ``curve_``. It must not change the model. The result is the same bits with and without it.
+        trace_steps : iterable of int, optional
+            Steps that get a row of ``curve_``, besides 0 and, of learners that end by `tol`, the last; those after the
+            end get none. Default: `trace_points` steps, evenly spaced in the logarithm; of LMNN 60; of others all.
+
+        Raises
+        ------
+        ValueError
+            On NaN or infinity, a single class, no class with two rows, values too large to be squared, a trace step
+            below 0 or beyond `n_steps`, or a parameter out of its range.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            When `max_iter` steps end the fit, and not `tol`.
+        """
+        self._check_parameters()
+        self._learn(*self._check_labelled(X, y), Traced(trace, trace_steps))
+        return self
+
+    def _learn(self, X: Matrix, y: Array, traced: Traced = UNTRACED) -> None:
+        raise NotImplementedError
 
 
 def warm_up(*names: str) -> None:

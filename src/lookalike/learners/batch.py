@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.core.arrays import Array, Doubles, Labels, Matrix
-from lookalike.learners.base import SimilarityLearner, refuse_overflow
-from lookalike.learners.curve import Progress, Trace, columns_of, log_spaced_steps
+from lookalike.core.arrays import Array, Doubles, Matrix
+from lookalike.learners.base import TracedLearner, refuse_overflow
+from lookalike.learners.curve import UNTRACED, Progress, Traced, columns_of, log_spaced_steps
 from lookalike.learners.span import Span
 
 
@@ -43,7 +43,7 @@ class Point(NamedTuple):
         return np.asarray((matrix + matrix.T) / 2)
 
 
-class BatchLearner(SimilarityLearner):
+class BatchLearner(TracedLearner):
     """Base of the learners of a Mahalanobis matrix that see all rows in every step; a subclass defines `_descend`."""
 
     accepts = frozenset({"labels"})
@@ -60,42 +60,8 @@ class BatchLearner(SimilarityLearner):
     def _components(self, span: Span, point: Point) -> Doubles:
         return span.full_factor(point.factor)
 
-    def fit(
-        self,
-        X: Matrix,
-        y: Labels = None,
-        *,
-        trace: Trace | None = None,
-        trace_steps: Iterable[int] | None = None,
-    ) -> Self:
-        """Learn M from labelled rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Rows, for instance tf-idf visterms. Worked on in float64.
-        y : array-like of shape (n,)
-            Class labels.
-        trace : callable (model, step) -> dict of str to float, optional
-            Called at step 0 (M = I) and after `trace_steps`, with the model as it is then; what it returns becomes
-            columns of ``curve_``. It must not change the model.
-        trace_steps : iterable of int, optional
-            Steps that get a row of ``curve_``, besides 0 and the last; not negative. Default: all; LMNN has 60, evenly
-            spaced in the logarithm up to `max_iter`. Steps after the last get none.
-
-        Raises
-        ------
-        ValueError
-            On NaN or infinity, a single class, no class with two rows, values too large to be squared, or a parameter
-            out of its range.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            When `max_iter` steps end the fit, and not `tol`.
-        """
-        self._check_parameters()
-        X, y = self._check_labelled(X, y)
+    def _learn(self, X: Matrix, y: Array, traced: Traced = UNTRACED) -> None:
+        trace, trace_steps = traced
         if trace_steps is None and self.n_curve_points is not None:
             trace_steps = log_spaced_steps(max(int(self.max_iter), 1), self.n_curve_points, first=1).tolist()
         # a learner that may end by itself cannot know what steps it reaches
@@ -131,8 +97,7 @@ class BatchLearner(SimilarityLearner):
         self.curve_ = columns_of(curve)
         if step and not self.converged_:
             name, advice = type(self).__name__, "give a larger max_iter, or a larger tol"
-            warnings.warn(f"{name} had not converged after {step} steps: {advice}", ConvergenceWarning, stacklevel=2)
-        return self
+            warnings.warn(f"{name} had not converged after {step} steps: {advice}", ConvergenceWarning, stacklevel=3)
 
     def _check_parameters(self) -> None:
         self._require_whole(0, "max_iter")

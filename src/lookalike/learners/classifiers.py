@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import scipy.special
@@ -17,7 +16,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression as Classifier
 from sklearn.utils.validation import check_is_fitted
 
-from lookalike.core.arrays import Array, Doubles, Labels, Matrix
+from lookalike.core.arrays import Array, Doubles, Matrix
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
 from lookalike.learners.centring import is_sparse
 from lookalike.learners.triplets import class_codes
@@ -35,32 +34,16 @@ class ClassMap(SimilarityLearner):
     components_: Doubles
     intercept_: Doubles
 
-    def fit(self, X: Matrix, y: Labels = None) -> Self:
-        """Learn from labelled rows.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-        y : array-like of shape (n,)
-            Class labels.
-
-        Raises
-        ------
-        ValueError
-            On NaN or infinity, a single class, values too large to be squared, or a parameter out of its range.
-        """
-        self._check_parameters()
-        X, y = self._check_labelled(X, y)
+    def _learn(self, X: Matrix, y: Array) -> None:
         refuse_overflow(X)
         class_codes(y)  # refuses what nothing can be learned from
         rows = X.astype(np.float64)
         self.metric_ = "inner_product"
         self.mean_ = np.zeros(X.shape[1]) if is_sparse(X) else rows.mean(axis=0)
-        self._learn(rows if is_sparse(X) else rows - self.mean_, y)
-        return self
+        self._learn_map(rows if is_sparse(X) else rows - self.mean_, y)
 
     @abstractmethod
-    def _learn(self, rows: Matrix, y: Array) -> None:
+    def _learn_map(self, rows: Matrix, y: Array) -> None:
         """Learn from rows less `mean_`."""
 
     def _mapped(self, X: Matrix) -> Doubles:
@@ -130,7 +113,7 @@ class LDA(ClassMap):
     [[0]]
     """
 
-    def _learn(self, rows: Matrix, y: Array) -> None:
+    def _learn_map(self, rows: Matrix, y: Array) -> None:
         dense = rows.toarray() if is_sparse(rows) else rows
         try:
             found = LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto").fit(dense, y)
@@ -182,7 +165,7 @@ class LogisticRegression(ClassMap):
         self._require_number("C", "larger than 0 and finite", lambda C: 0 < C < np.inf)
         self._require(self.compare in ("probabilities", "scores"), "compare", "'probabilities' or 'scores'")
 
-    def _learn(self, rows: Matrix, y: Array) -> None:
+    def _learn_map(self, rows: Matrix, y: Array) -> None:
         found = Classifier(C=float(self.C), tol=TOLERANCE, max_iter=1000).fit(rows, y)
         self.components_, self.intercept_ = np.ascontiguousarray(found.coef_.T), np.asarray(found.intercept_)
 

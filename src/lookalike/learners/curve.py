@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -13,6 +13,16 @@ from lookalike.core.progress import progress_lines
 
 Trace = Callable[..., "dict[str, float]"]
 """``trace(model, step)``: what it returns becomes columns of ``curve_``."""
+
+
+class Traced(NamedTuple):
+    """What is called along a pass, and the steps at which the curve has a point (None: a learner's own)."""
+
+    trace: Trace | None = None
+    steps: Iterable[int] | None = None
+
+
+UNTRACED = Traced()
 SECONDS = 5.0
 """Between two lines of progress where there is no bar."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.dual import Form, is_finite
+from lookalike.learners.dual import is_finite
 from lookalike.learners.kernels import DISSIM, PLAIN, refuse_infinity
 from lookalike.learners.projections import nearest_psd
 
@@ -59,8 +59,7 @@ class DenseSteps:
         )
         return counts
 
-    @property
-    def W(self) -> Array:
+    def matrix(self) -> Array:
         """Return W with all steps taken."""
         return self._W + self._change()
 
@@ -72,15 +71,11 @@ class DenseSteps:
 
     def project(self) -> None:
         """Set W to the nearest positive semidefinite matrix."""
-        self._W[:], self._n = nearest_psd(self.W), 0
-
-    def form(self) -> Form:
-        """Return what was learned so far."""
-        return Form(self.W)
+        self._W[:], self._n = nearest_psd(self.matrix()), 0
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
-        return not is_finite(self.W)
+        return not is_finite(self.matrix())
 
 
 @njit(cache=True, nogil=True)

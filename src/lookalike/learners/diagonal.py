@@ -17,9 +17,10 @@ from lookalike.core.arrays import Array, Doubles, Ints, Labels, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.centring import is_sparse
+from lookalike.learners.curve import UNTRACED, Traced
 from lookalike.learners.euclidean import Baseline
 from lookalike.learners.kernels import Compressed, Vector, add_sparse, longest_row, row_of, sparse_dot
-from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced, feed
+from lookalike.learners.online import Draw, OnlineTripletLearner, feed
 from lookalike.learners.triplet_products import TripletProducts
 
 ZERO = 1e-10
@@ -87,7 +88,7 @@ class DiagonalLearner(SimilarityLearner):
 
 
 class ProductsLearner(DiagonalLearner):
-    """Base of the diagonal learners that see triplets as products of rows alone; a subclass defines `_learn`."""
+    """Base of the diagonal learners that see triplets as products of rows alone."""
 
     def fit_products(self, products: TripletProducts) -> Self:
         """Learn as `fit_triplets` does, to the bit, from rows and triplets that several fits can share.
@@ -106,10 +107,10 @@ class ProductsLearner(DiagonalLearner):
         self._check_parameters()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         self.n_features_in_ = products.n_features
-        return self._learn(products)
+        return self._learn_products(products)
 
     @abstractmethod
-    def _learn(self, products: TripletProducts) -> Self:
+    def _learn_products(self, products: TripletProducts) -> Self:
         """Learn from the triplets of these products."""
 
 
@@ -145,7 +146,7 @@ class OnlineDiagonalLearner(OnlineTripletLearner[Work], ProductsLearner):
         super()._check_parameters()
         self._require(self.projection in (None, "psd"), "projection", "None or 'psd'")
 
-    def _learn(self, products: TripletProducts) -> Self:
+    def _learn_products(self, products: TripletProducts) -> Self:
         self._start(products.n_features)
         return self._train_products(products)
 

@@ -7,7 +7,7 @@ tau adds tau (G[a] - G[b])' to column p of T, whatever the number of features.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from lookalike.core.arrays import Array, Doubles, Ints, Longs, Matrix
 from lookalike.core.kernels import njit
-from lookalike.learners.base import SimilarityLearner, psd_factor
+from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.centring import FAR, NEAR, centre_of, is_sparse, less, squared_distances
 from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, Compressed, canonical_csr, refuse_infinity
 from lookalike.learners.projections import nearest_psd
-from lookalike.ranking.rankings import Rankings, rank_leave_one_out
+from lookalike.ranking.rankings import Rankings, rank_leave_one_out, rank_scores
 
 LARGEST_BYTES = 2**30
 """Of G, and of T and the log of updates of every ranker."""
@@ -182,72 +182,13 @@ class ValidationRows:
         return rank_scores(scores, y)
 
 
-def rank_scores(scores: Array, y: ArrayLike) -> Rankings:
-    """Rank rows that query each other by similarities that are there."""
-    return rank_leave_one_out(_Scores(scores), np.arange(len(scores))[:, None], y, n_neighbours=0)
-
-
-class _Scores(NamedTuple):
-    """Similarities that are there, of rows which are given by number."""
-
-    scores: Array
-
-    def similarity(self, A: Longs, B: Longs) -> Array:
-        """Return the similarities of some rows to others."""
-        return np.asarray(self.scores[A, B.T])
-
-
-class Form:
-    """A learned matrix W, in the user's order of features."""
-
-    goes_through_rows: bool
-    """Whether `project` does without W."""
-
-    def __init__(self, W: Array) -> None:
-        self._W, self.dtype, self.goes_through_rows = W, W.dtype, False
-
-    @property
-    def matrix(self) -> Array:
-        """Return W."""
-        return self._W
-
-    @cached_property
-    def components(self) -> Doubles:
-        """Return L with LL' = W."""
-        return psd_factor(self.matrix)
-
-    def project(self, queries: Matrix) -> Matrix:
-        """Return QW."""
-        return queries.astype(self.dtype, copy=False) @ self.matrix
-
-    def products_among(self, seen: ValidationRows) -> Array | None:
-        """Return x'Wy of all pairs of seen rows, where products of rows are there for it."""
-        return None
-
-    def sums(self) -> tuple[float, float, float]:
-        """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
-        W = self.matrix.astype(np.float64, copy=False)
-        return float(np.trace(W)), float(np.vdot(W, W)), float(np.sum(W * W.T))
-
-    def blended(self, share: float) -> Form:
-        """Return (1 - share) I + share W."""
-        W = self.matrix
-        return Form(((1 - share) * np.eye(len(W)) + share * W).astype(W.dtype))
-
-    def symmetric(self) -> Form:
-        """Return (W + W') / 2."""
-        return Form((self.matrix + self.matrix.T) / 2)
-
-    def nearest_psd(self) -> Form:
-        """Return the positive semidefinite matrix nearest to W (JMLR section 6.2)."""
-        return Form(nearest_psd(self.matrix))
-
-
-class DualForm(Form):
-    """W = I + X'AX: `rows` X and `dual_coef` A of them. W is formed when somebody asks for it."""
+class DualForm:
+    """A learned W = I + X'AX: `rows` X and `dual_coef` A of them. W is formed when somebody asks for it."""
 
     rows: Matrix
     dual_coef: sp.csr_array
+    goes_through_rows: bool
+    """Whether `project` is cheaper than a product with W."""
     gram: Gram | None = None
     """While it learns: all rows, of which those numbered `used` have a coefficient."""
     used: Longs
@@ -288,9 +229,7 @@ class DualForm(Form):
         return W
 
     def project(self, queries: Matrix) -> Matrix:
-        """Return QW, as Q + ((QX')A)X where that is cheaper."""
-        if not self.goes_through_rows:
-            return super().project(queries)
+        """Return QW, as Q + ((QX')A)X, where that is cheaper."""
         queries = queries.astype(self.dtype, copy=False)
         products = product_of_rows(queries, self.rows, self._columns if is_sparse(self.rows) else None)
         weights = (products @ self._weights).astype(self.dtype, copy=False)
@@ -306,30 +245,23 @@ class DualForm(Form):
 
     def sums(self) -> tuple[float, float, float]:
         """Return the trace of W, the sum of W_ij^2, and the sum of W_ij W_ji."""
-        n, d = self.rows.shape
-        if n > d:
-            return super().sums()
         if self.gram is None:
             products = product_of_rows(self.rows, self.rows)
         else:
             products = self.gram.products[np.ix_(self.used, self.used)]
         G, A = products.astype(np.float64), self._weights
         AG, GA = A @ G, G @ A
-        trace = float(np.trace(AG))
+        trace, d = float(np.trace(AG)), self.rows.shape[1]
         return d + trace, d + 2 * trace + float(np.vdot(AG, GA)), d + 2 * trace + float(np.sum(AG * AG.T))
-
-    def blended(self, share: float) -> DualForm:
-        """Return (1 - share) I + share W, which is I + X'(share A)X."""
-        return DualForm(self.rows, share * self.dual_coef)
 
     def symmetric(self) -> DualForm:
         """Return (W + W') / 2."""
         return self._with((self.dual_coef + self.dual_coef.T) / 2)
 
-    def nearest_psd(self) -> Form:
+    def nearest_psd(self) -> DualForm | Array:
         """Return the positive semidefinite matrix nearest to W (JMLR section 6.2)."""
         if self.gram is None or 2 * self.gram.n_rows > self.rows.shape[1]:
-            return super().nearest_psd()
+            return nearest_psd(self.matrix)
         return self._with(nearest_psd_dual_coef(self.dual_coef, self.gram.roots[self.used]))
 
     def _with(self, dual_coef: Matrix) -> DualForm:
@@ -364,33 +296,43 @@ def nearest_psd_dual_coef(dual_coef: sp.csr_array, C: Doubles) -> Doubles:
 
 
 class LearningForm(DualForm):
-    """The same while it is learned: it is read from the steps when somebody asks for it, as it was at this moment."""
+    """The mean of rankers' forms while they learn: read from their steps when asked for, as it was at this moment."""
 
-    def __init__(self, steps: Any, moment: Any, is_symmetric: bool = False) -> None:
-        self._steps, self._is_symmetric, self._moment = steps, is_symmetric, moment
-        self.gram, self.dtype = steps.gram, steps.gram.rows.dtype
+    def __init__(self, rankers: list[DualSteps], moments: list[Moment], is_symmetric: bool = False) -> None:
+        self._rankers, self._moments, self._is_symmetric = rankers, moments, is_symmetric
+        self.gram, self.dtype = rankers[0].gram, rankers[0].gram.rows.dtype
+
+    @classmethod
+    def of(cls, rankers: list[DualSteps]) -> Self:
+        """Return the form of what the rankers have learned."""
+        return cls(rankers, [ranker.moment for ranker in rankers])
 
     def __getattr__(self, name: str) -> object:
         """Read from the steps what is not there yet."""
         if name not in ("rows", "dual_coef", "used", "goes_through_rows"):
             raise AttributeError(name)
-        A = self._steps.dual_coef(self._moment)
+        A = mean([ranker.dual_coef(moment) for ranker, moment in zip(self._rankers, self._moments, strict=True)])
         A = sp.csr_array((A + A.T) / 2) if self._is_symmetric else A
         A.eliminate_zeros()
         self.used = np.union1d(np.flatnonzero(np.diff(A.indptr)), A.indices)
-        super().__init__(self._steps.gram.rows[self.used], sp.csr_array(A[self.used][:, self.used]))
+        super().__init__(self._rankers[0].gram.rows[self.used], sp.csr_array(A[self.used][:, self.used]))
         return self.__dict__[name]
 
     def products_among(self, seen: ValidationRows) -> Array | None:
         """Return x'Wy of all pairs of seen rows: while steps have not gone on, from these."""
-        if self._steps.moment != self._moment:
+        if [ranker.moment for ranker in self._rankers] != self._moments:
             return super().products_among(seen)
-        products = self._steps.products_among(seen)
+        products = mean([ranker.products_among(seen) for ranker in self._rankers])
         return np.asarray((products + products.T) / 2 if self._is_symmetric else products)
 
     def symmetric(self) -> DualForm:
         """Return (W + W') / 2."""
-        return LearningForm(self._steps, self._moment, True)
+        return LearningForm(self._rankers, self._moments, True)
+
+
+def mean(parts: list[Any]) -> Any:
+    """Return the mean of matrices, dense or sparse."""
+    return parts[0] if len(parts) == 1 else sum(parts) / len(parts)
 
 
 class DualSteps:
@@ -423,10 +365,6 @@ class DualSteps:
             self._projected, self._n_projected = sp.csr_array(A), self.n_updates
             self._T[:] = self.gram.products @ A
             self._seen = {}
-
-    def form(self) -> LearningForm:
-        """Return what was learned so far."""
-        return LearningForm(self, self.moment)
 
     @property
     def moment(self) -> Moment:

@@ -131,16 +131,16 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
             On NaN or infinity, row numbers that X does not have, a parameter out of its range, or a regularization so
             large that M does not stay positive definite up to rounding.
         """
-        return self._learn(X, pairs, same, afresh=True)
+        return self._learn_pairs(X, pairs, same, afresh=True)
 
     def partial_fit_pairs(self, X: Matrix, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Go on from the matrix and the targets that are there (or start, on a new model) with more pairs.
 
         The parameters are those of `fit_pairs`; X may be other rows than before, with the same features.
         """
-        return self._learn(X, pairs, same, afresh=not hasattr(self, "M_"))
+        return self._learn_pairs(X, pairs, same, afresh=not hasattr(self, "M_"))
 
-    def _learn(self, X: Matrix, pairs: ArrayLike, same: ArrayLike, afresh: bool) -> Self:
+    def _learn_pairs(self, X: Matrix, pairs: ArrayLike, same: ArrayLike, afresh: bool) -> Self:
         self._check_parameters()
         examples = check_pairs(pairs, same, X)
         X = self._check_rows(X, reset=afresh, ensure_min_samples=1 + afresh)

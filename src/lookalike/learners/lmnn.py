@@ -148,15 +148,12 @@ class LMNN(BatchLearner):
             yield from descend_margins(coordinates, classes, targets, float(self.omega), start, float(self.tol))
             return
         triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
-        descent = _Descent(self, triplets(coordinates, classes, targets, float(self.omega)))
-        yield descent.reached()
-        for step in range(1, int(self.max_iter) + 1):
-            if descent.finished:
-                return
-            descent.iterate()
-            if step == self.max_iter:
-                descent.verify()
-            yield descent.reached()
+        yield from descend_by_subgradients(
+            triplets(coordinates, classes, targets, float(self.omega)),
+            float(self.tol),
+            int(self.refresh),
+            int(self.max_iter),
+        )
 
     def _start(self, span: Span) -> Doubles:
         """Return the L at which the factor's descent starts, (r, r)."""
@@ -205,86 +202,50 @@ class _Point:
     objective: float
 
 
-class _Descent:
-    """Projected gradient descent on eq. 13 by the step rule of Weinberger & Saul's code; `point` is the best so far."""
-
-    def __init__(self, learner: LMNN, triplets: _AllTriplets) -> None:
-        self._triplets, self._tol, self._refresh = triplets, float(learner.tol), int(learner.refresh)
-        identity: Doubles = np.eye(triplets.X.shape[1], dtype=np.float64)
-        triplets.renew(triplets.X @ identity)
-        self.point = self._point(identity)
-        self._verified = self.point
-        self._since_verified = 0
-        self._failed_before = False
-        self._n_negative = 0
-        self._look()
-        # the spectral norm, as it is the same whether M is of the span or of the whole space
-        slope = float(np.abs(np.linalg.eigvalsh(self._gradient)).max(initial=0.0))
-        self.finished: bool = slope == 0.0
-        self._step = 0.0 if self.finished else FIRST_STEP / slope
-
-    def iterate(self) -> None:
-        """Try one step, keep it or take it back, and see whether that was the last."""
-        moved = self.point.matrix - self._step * self._gradient
-        nearest, self._n_negative = without_negative_part(moved, self._n_negative < FEW * len(moved))
-        trial = self._point(nearest)
-        self._since_verified += 1
-        before = self.point.objective
+def descend_by_subgradients(triplets: _AllTriplets, tol: float, refresh: int, max_iter: int) -> Iterator[Point]:
+    """Yield M = I and the best point after every step down eq. 13, by the step rule of Weinberger & Saul's code."""
+    identity: Doubles = np.eye(triplets.X.shape[1], dtype=np.float64)
+    triplets.renew(triplets.X @ identity)
+    point = verified = triplets.point(identity)
+    gradient = triplets.gradient(point.distances)
+    # the spectral norm, as it is the same whether M is of the span or of the whole space
+    slope = float(np.abs(np.linalg.eigvalsh(gradient)).max(initial=0.0))
+    finished, length = slope == 0.0, FIRST_STEP / slope if slope else 0.0
+    since_verified, n_negative, has_failed = 0, 0, False
+    yield triplets.reached(point, finished)
+    for step in range(1, max_iter + 1):
+        if finished:
+            return
+        moved = point.matrix - length * gradient
+        nearest, n_negative = without_negative_part(moved, n_negative < FEW * len(moved))
+        trial, before = triplets.point(nearest), point.objective
+        since_verified += 1
         if trial.objective < before:
-            self.point = trial
-            self._step *= GROWTH if self._failed_before else FIRST_GROWTH
-            self.finished = (before - trial.objective) / before < self._tol
+            point = trial
+            length *= GROWTH if has_failed else FIRST_GROWTH
+            finished = (before - trial.objective) / before < tol
         else:
-            self._step *= BACKTRACK
-            self._failed_before = True
+            length *= BACKTRACK
+            has_failed = True
             # a convex objective falls by no more than step |G|^2 when M moves by the step along a subgradient G
-            bound = self._step * float(np.vdot(self._gradient, self._gradient))
-            self.finished = bound <= max(self._tol, np.finfo(float).eps) * before
-        stale = self._since_verified >= self._refresh or self.point.objective < 0.9 * self._verified.objective
-        if self.finished:
-            self.finished = not self.verify()
-        elif stale and self._triplets.partial:
-            self.verify()
-        else:
-            self._look()
-
-    def reached(self) -> Point:
-        """Return the best point; the curve has eq. 13 there over all triplets, whatever is in the active set."""
-        point = self.point
-        recorded = partial(self._triplets.full_objective, point.products)
-        return Point(point.objective, partial(psd_factor, point.matrix), point.matrix, self.finished, recorded)
-
-    def verify(self) -> bool:
-        """Look at all impostors and renew the active set; return whether it had left out some that have a loss."""
-        if not self._triplets.partial or self._since_verified == 0:
-            return False
-        claimed = self.point.objective
-        self._triplets.renew(self.point.products)
-        self._measure(self.point)
-        missed = self.point.objective > claimed * (1 + 1e-10)
-        # no lower for it than when last verified: go back there, and take along the impostors that were found
-        if missed and self.point.objective > self._verified.objective:
-            self.point = self._verified
-            self._triplets.renew(self.point.products, keep=True)
-            self._measure(self.point)
-            self._step *= BACKTRACK
-        self._verified = self.point
-        self._since_verified = 0
-        self._look()
-        return missed
-
-    def _look(self) -> None:
-        """Take the gradient at the start of the next step."""
-        self._gradient = self._triplets.gradient(self.point.distances)
-
-    def _point(self, matrix: Doubles) -> _Point:
-        point = _Point(matrix, self._triplets.X @ matrix, np.empty(0), np.inf)
-        self._measure(point)
-        return point
-
-    def _measure(self, point: _Point) -> None:
-        point.distances = self._triplets.distances(point.products)
-        point.objective = self._triplets.objective(point.distances)
+            bound = length * float(np.vdot(gradient, gradient))
+            finished = bound <= max(tol, np.finfo(float).eps) * before
+        stale = since_verified >= refresh or point.objective < 0.9 * verified.objective
+        if triplets.partial and (finished or stale or step == max_iter):
+            claimed = point.objective
+            triplets.renew(point.products)
+            triplets.measure(point)
+            missed = point.objective > claimed * (1 + 1e-10)
+            # no lower for it than when last verified: go back there, and take along the impostors that were found
+            if missed and point.objective > verified.objective:
+                point = verified
+                triplets.renew(point.products, keep=True)
+                triplets.measure(point)
+                length *= BACKTRACK
+            verified, since_verified, finished = point, 0, finished and not missed
+        if not finished:
+            gradient = triplets.gradient(point.distances)
+        yield triplets.reached(point, finished)
 
 
 class _AllTriplets:
@@ -303,13 +264,25 @@ class _AllTriplets:
     def renew(self, products: Doubles, keep: bool = False) -> None:
         """Look at all impostors, given XM: here nothing is left out in the first place."""
 
+    def point(self, matrix: Doubles) -> _Point:
+        """Return the point of a matrix, measured."""
+        point = _Point(matrix, self.X @ matrix, np.empty(0), np.inf)
+        self.measure(point)
+        return point
+
+    def measure(self, point: _Point) -> None:
+        """Set distances and objective of a point to those of the triplets as they are now."""
+        point.distances = self.distances(point.products)
+        point.objective = self.slacks(point.distances)[0]
+
+    def reached(self, point: _Point, finished: bool) -> Point:
+        """Return a point with eq. 13 there over all triplets, whatever is in the active set, for the curve."""
+        recorded = partial(self.full_objective, point.products)
+        return Point(point.objective, partial(psd_factor, point.matrix), point.matrix, finished, recorded)
+
     def distances(self, products: Doubles) -> Doubles:
         """Return all squared distances between rows under M, (n, n), given XM."""
         return all_squared_distances(self.X, products)
-
-    def objective(self, distances: Doubles) -> float:
-        """Return eq. 13 at these distances."""
-        return self.slacks(distances)[0]
 
     def full_objective(self, products: Doubles) -> float:
         """Return eq. 13 over all triplets, given XM."""

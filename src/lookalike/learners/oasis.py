@@ -6,7 +6,7 @@ These take symmetric steps, learn a distance, or average several (JMLR sections 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.seeds import RandomState, as_seed
+from lookalike.learners.base import psd_factor
+from lookalike.learners.curve import UNTRACED, Traced
 from lookalike.learners.dense_steps import DenseSteps
 from lookalike.learners.dual import (
     DENSE_FROM,
@@ -24,10 +26,8 @@ from lookalike.learners.dual import (
     LARGEST_ON_PRODUCTS,
     DualForm,
     DualSteps,
-    Form,
     Gram,
     LearningForm,
-    Moment,
     ValidationRows,
     bytes_of_products,
     is_dense,
@@ -35,16 +35,13 @@ from lookalike.learners.dual import (
     is_finite,
 )
 from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, OrderedRows, take_steps
-from lookalike.learners.online import UNTRACED, Draw, OnlineTripletLearner, Traced
+from lookalike.learners.online import Draw, OnlineTripletLearner
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.triplets import TripletSampler
 
-Steps = Any
-"""What takes the steps of a learner: `DualSteps`, `DenseSteps`, `RowSteps`, or those of several rankers."""
-
 
 @dataclass(eq=False, repr=False)
-class PassiveAggressive(OnlineTripletLearner[Steps]):
+class PassiveAggressive(OnlineTripletLearner["list[Any]"]):
     """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it."""
 
     aggressiveness: float = 0.1
@@ -89,34 +86,46 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
         """Return what takes so many steps from W = I on some rows."""
         X = self._check_rows(X, reset=True)
         self._start(X.shape[1])
-        return self._rankers(X, n_steps)[0]
+        steps: DualSteps | DenseSteps | RowSteps = self._prepare(X, n_steps)[0]
+        return steps
+
+    def rankers(self) -> Iterator[Self]:
+        """Yield the model of each ranker as it is, within a trace; of most learners there is one."""
+        for steps in self._work:
+            ranker = copy.copy(self)
+            ranker._show([steps])
+            yield ranker
 
     def sums(self) -> tuple[float, float, float]:
         """Return the trace of the learned matrix W, the sum of W_ij^2, and the sum of W_ij W_ji."""
-        return self._form.sums()
+        if isinstance(self._learned, DualForm) and self._learned.rows.shape[0] <= self.n_features_in_:
+            return self._learned.sums()
+        W = self._matrix().astype(np.float64, copy=False)
+        return float(np.trace(W)), float(np.vdot(W, W)), float(np.sum(W * W.T))
 
     def scores_among(self, seen: ValidationRows) -> Array | None:
         """Return the similarities of seen rows to each other, within a trace that learns on products of rows."""
-        products = self._form.products_among(seen)
+        products = self._learned.products_among(seen) if isinstance(self._learned, DualForm) else None
         if products is None or self.metric_ == "inner_product":
             return products
         lengths = np.diag(products)
         return np.asarray(2 * products - lengths[:, None] - lengths)
 
+    def _hold(self, learned: Array | DualForm) -> None:
+        """Keep W, or what it is made of; its root is found when it is first asked for."""
+        self._learned, self._roots = learned, list[Doubles]()
+
     def _start(self, d: int) -> None:
         self.metric_ = self.metric_name
-        self._form: Form = DualForm.identity(d, self.dtype)
+        self._hold(DualForm.identity(d, self.dtype))
         super()._start(d)
         self.n_projections_ = 0
         self.projection_: str | None = None
 
-    def _prepare(self, X: Matrix, n_steps: int) -> Steps:
-        return self._rankers(X, n_steps)[0]
-
-    def _rankers(self, X: Matrix, n_steps: int) -> Sequence[DualSteps | DenseSteps | RowSteps]:
-        """Return what takes the steps of each ranker; of most learners there is one."""
+    def _prepare(self, X: Matrix, n_steps: int) -> list[Any]:
+        """Return what takes the steps of each ranker: `DualSteps`, `DenseSteps` or `RowSteps`; most learners have one."""
         shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), n_rankers_of(self)
-        starts_from_identity = isinstance(self._form, DualForm) and not self._form.rows.shape[0]
+        starts_from_identity = isinstance(self._learned, DualForm) and not self._learned.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
             gram = Gram.copied(X, self.dtype) if shared is None else shared
             if (gram.rows.shape, gram.rows.dtype) != (X.shape, self.dtype):
@@ -125,11 +134,11 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
             return [DualSteps(gram, self.kind, C, n_steps) for _ in range(n_rankers)]
         super()._refuse_large_matrix()
         if is_dense(X) and X.shape[1] >= DENSE_FROM:
-            return [DenseSteps(X, self._form.matrix, self.kind, C, n_steps) for _ in range(n_rankers)]
-        rows = OrderedRows(X, self._form.dtype)
+            return [DenseSteps(X, self._matrix(), self.kind, C, n_steps) for _ in range(n_rankers)]
+        rows = OrderedRows(X, self._learned.dtype)
         if starts_from_identity:  # which is the same in every order of features
             return [RowSteps(rows, np.eye(X.shape[1], dtype=self.dtype), self.kind, C) for _ in range(n_rankers)]
-        return [RowSteps(rows, rows.ordered(self._form.matrix), self.kind, C)]
+        return [RowSteps(rows, rows.ordered(self._matrix()), self.kind, C)]
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
@@ -147,31 +156,32 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
             return self.solver == "gram"
         return needed <= LARGEST_BYTES and is_faster(X, n_steps)
 
-    def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
-        counts: tuple[float, int] = work.take(examples)
+    def _take(self, work: list[Any], examples: Ints) -> tuple[float, int]:
+        counts: tuple[int, int] = work[0].take(examples)
         return counts
 
-    def _train(self, work: Steps, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
+    def _train(self, work: list[Any], draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
+        self._work = work
         try:
             return super()._train(work, draw, n_steps, traced)
         finally:
-            self._form = copy.copy(self._form)  # without what it was learned on
+            self._hold(copy.copy(self._learned))  # without what it was learned on
+            del self._work
 
-    def _show(self, work: Steps) -> None:
-        self._form = work.form()
+    def _show(self, work: list[Any]) -> None:
+        self._hold(LearningForm.of(work) if isinstance(work[0], DualSteps) else mean_matrix(work))
 
-    def _finish(self, work: Steps | None = None) -> None:
-        if work is not None:
-            self._refuse_overflow(work)
-        self.projection_ = self.projection
+    def _finish(self, work: list[Any] | None = None) -> None:
+        self._refuse_overflow(work or [])
+        self.projection_, learned = self.projection, self._learned
         if self.projection == "symmetric":
-            self._form = self._form.symmetric()
+            self._hold(learned.symmetric() if isinstance(learned, DualForm) else (learned + learned.T) / 2)
         elif self.projection == "psd":
-            self._form = self._form.nearest_psd()
+            self._hold(learned.nearest_psd() if isinstance(learned, DualForm) else nearest_psd(learned))
             self.n_projections_ += work is not None
 
-    def _refuse_overflow(self, work: Steps) -> None:
-        if work.has_overflowed():
+    def _refuse_overflow(self, work: list[Any]) -> None:
+        if any(steps.has_overflowed() for steps in work):
             name = self.matrix_name.rstrip("_")
             raise ValueError(f"{name} overflowed during learning: scale the rows of X, for instance to length 1")
 
@@ -186,10 +196,10 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
         return self._dual_form().dual_coef
 
     def _dual_form(self) -> DualForm:
-        check_is_fitted(self, "_form")
-        if not isinstance(self._form, DualForm):
+        check_is_fitted(self, "_learned")
+        if not isinstance(self._learned, DualForm):
             raise AttributeError(f"{type(self).__name__} has rows_ and dual_coef_ where solver='gram' was used")
-        return self._form
+        return self._learned
 
     @property
     def components_(self) -> Doubles:
@@ -197,42 +207,50 @@ class PassiveAggressive(OnlineTripletLearner[Steps]):
         if getattr(self, "projection_", None) != "psd":
             raise AttributeError(f"{type(self).__name__} has components_ after a fit with projection='psd'")
         super()._refuse_large_matrix()
-        return self._form.components
+        if not self._roots:
+            self._roots.append(psd_factor(self._matrix()))
+        return self._roots[0]
 
     def _blend(self, share: float) -> None:
-        self._form = self._form.blended(share)
+        if isinstance(self._learned, DualForm):  # W of which is I + X'(share A)X
+            self._hold(DualForm(self._learned.rows, share * self._learned.dual_coef))
+        else:
+            super()._blend(share)
 
     def _matrix(self) -> Array:
         """Return the learned matrix, which is formed when it is first asked for."""
-        check_is_fitted(self, "_form")
-        if isinstance(self._form, DualForm):
-            super()._refuse_large_matrix()
-        return self._form.matrix
+        check_is_fitted(self, "_learned")
+        if not isinstance(self._learned, DualForm):
+            return self._learned
+        super()._refuse_large_matrix()
+        return self._learned.matrix
 
     def _set_matrix(self, matrix: ArrayLike) -> None:
         array, d = np.asarray(matrix), getattr(self, "n_features_in_", None)
         if d and array.shape != (d, d):
             raise ValueError(f"{self.matrix_name} must be of shape {(d, d)}, not {array.shape}")
-        self._form = Form(array)
+        self._hold(array)
 
     def _matrix_dtype(self) -> np.dtype:
-        return self._form.dtype
+        return self._learned.dtype
 
     def _project(self, rows: Matrix) -> Matrix:
-        return self._form.project(rows) if self._form.goes_through_rows else super()._project(rows)
+        if isinstance(self._learned, DualForm) and self._learned.goes_through_rows:
+            return self._learned.project(rows)
+        return super()._project(rows)
 
     def _refuse_large_matrix(self) -> None:
         """Leave it to steps on W, and to who asks for W."""
 
     def _fitted_values(self) -> dict[str, object]:
-        names = ("rows_", "dual_coef_") if isinstance(self._form, DualForm) else (self.matrix_name,)
+        names = ("rows_", "dual_coef_") if isinstance(self._learned, DualForm) else (self.matrix_name,)
         return super()._fitted_values() | {name: getattr(self, name) for name in names}
 
     def _restore(self, values: dict[str, object]) -> None:
         if "rows_" in values:
             older = values.pop("strengths_", None)  # by its name in files of 1.1
-            self._form = DualForm(values.pop("rows_"), values.pop("dual_coef_", older))
-            if self._form.rows.shape[1] != values["n_features_in_"]:
+            self._hold(DualForm(values.pop("rows_"), values.pop("dual_coef_", older)))
+            if self.rows_.shape[1] != values["n_features_in_"]:
                 raise ValueError(f"the rows do not have {values['n_features_in_']} features")
         values.setdefault("projection_", self.projection)  # of files of 1.1
         super()._restore(values)
@@ -251,23 +269,28 @@ class RowSteps:
     """The steps of one learner on W, with its features in the order of some rows."""
 
     def __init__(self, rows: OrderedRows, W: Array, kind: int, aggressiveness: float) -> None:
-        self.rows, self.W, self._kind, self._aggressiveness = rows, W, kind, aggressiveness
+        self._rows, self._W, self._kind, self._aggressiveness = rows, W, kind, aggressiveness
 
     def take(self, triplets: Ints) -> tuple[int, int]:
         """Take one step a triplet; return how many had a loss, and how many an update."""
-        return take_steps(self.W, self.rows.rows, triplets, self._aggressiveness, self._kind)
+        return take_steps(self._W, self._rows.rows, triplets, self._aggressiveness, self._kind)
+
+    def matrix(self) -> Array:
+        """Return W, in the user's order of features."""
+        return self._rows.restored(self._W)
 
     def project(self) -> None:
         """Set W to the nearest positive semidefinite matrix."""
-        self.W[:] = nearest_psd(self.W)
-
-    def form(self) -> Form:
-        """Return what was learned so far."""
-        return Form(self.rows.restored(self.W))
+        self._W[:] = nearest_psd(self._W)
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
-        return not is_finite(self.W)
+        return not is_finite(self._W)
+
+
+def mean_matrix(work: list[RowSteps | DenseSteps]) -> Array:
+    """Return the mean of the rankers' W."""
+    return work[0].matrix() if len(work) == 1 else average_matrices(steps.matrix() for steps in work)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -385,12 +408,12 @@ class OASIS(PassiveAggressive):
         interval = int(self.projection_interval)
         return min(self.chunk, interval - self.n_steps_ % interval)
 
-    def _take(self, work: Steps, examples: Ints) -> tuple[float, int]:
+    def _take(self, work: list[Any], examples: Ints) -> tuple[float, int]:
         counts = super()._take(work, examples)
         interval = self.projection_interval
         if interval and (self.n_steps_ + len(examples)) % interval == 0:
             self._refuse_overflow(work)
-            work.project()
+            work[0].project()
             self.n_projections_ += 1
         return counts
 
@@ -551,62 +574,12 @@ class AveragedOASIS(PassiveAggressive):
 
         return draw
 
-    def rankers(self) -> Iterator[Self]:
-        """Yield the model of each ranker as it is, within a trace."""
-        for steps in self._work.rankers:
-            ranker = copy.copy(self)
-            ranker._form = steps.form()
-            yield ranker
-
-    def _prepare(self, X: Matrix, n_steps: int) -> Steps:
-        self._work = AveragedSteps(self._rankers(X, n_steps), self.n_jobs)
-        return self._work
-
-    def _train(self, work: Steps, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
-        try:
-            return super()._train(work, draw, n_steps, traced)
-        finally:
-            del self._work
-
-
-class AveragedSteps:
-    """The steps of several rankers, each on triplets of its own."""
-
-    def __init__(self, rankers: Sequence[Any], n_jobs: int | None) -> None:
-        self.rankers, self._n_jobs, self.gram = rankers, n_jobs, getattr(rankers[0], "gram", None)
-
-    def take(self, triplets: Ints) -> tuple[float, int]:
-        """Take one step a triplet and ranker; return how many had a loss on average, and all updates."""
+    def _take(self, work: list[Any], examples: Ints) -> tuple[float, int]:
         # threads: the compiled steps release Python's lock, and change the rankers in place
-        counts = Parallel(n_jobs=self._n_jobs, require="sharedmem")(
-            delayed(ranker.take)(np.ascontiguousarray(triplets[:, number]))
-            for number, ranker in enumerate(self.rankers)
+        counts = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(ranker.take)(np.ascontiguousarray(examples[:, number])) for number, ranker in enumerate(work)
         )
         return sum(losses for losses, _ in counts) / len(counts), sum(updates for _, updates in counts)
-
-    def form(self) -> Form:
-        """Return the mean of what the rankers learned so far."""
-        if self.gram is not None:
-            return LearningForm(self, self.moment)
-        return Form(average_matrices(ranker.form().matrix for ranker in self.rankers))
-
-    @property
-    def moment(self) -> list[Moment]:
-        """Return what tells W of now from W of another time."""
-        return [ranker.moment for ranker in self.rankers]
-
-    def dual_coef(self, moments: list[Moment]) -> Matrix:
-        """Return the mean of the rankers' dual_coef of a moment."""
-        dual_coef = (ranker.dual_coef(moment) for ranker, moment in zip(self.rankers, moments, strict=True))
-        return sum(dual_coef) / len(self.rankers)
-
-    def products_among(self, seen: ValidationRows) -> Array:
-        """Return the mean of the rankers' x'Wy, which is that of the mean of their W."""
-        return np.asarray(sum(ranker.products_among(seen) for ranker in self.rankers) / len(self.rankers))
-
-    def has_overflowed(self) -> bool:
-        """Tell whether a ranker's numbers are too large for the dtype."""
-        return any(ranker.has_overflowed() for ranker in self.rankers)
 
 
 def ranker_seeds(random_state: RandomState, n: int) -> list[int]:

@@ -6,16 +6,16 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from lookalike.core.arrays import Array, Ints, Labels, Matrix, Truths
+from lookalike.core.arrays import Array, Ints, Matrix, Truths
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.base import SimilarityLearner
-from lookalike.learners.curve import Progress, Trace, columns_of, curve_points
+from lookalike.learners.base import TracedLearner
+from lookalike.learners.curve import UNTRACED, Progress, Trace, Traced, columns_of, curve_points
 from lookalike.learners.dual import ValidationRows
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
@@ -25,14 +25,6 @@ Work = TypeVar("Work")
 """What steps are taken on: the rows, and the matrix as steps want them."""
 
 
-class Traced(NamedTuple):
-    """What is called along a pass, and the steps at which the curve has a point (None: by `trace_points`)."""
-
-    trace: Trace | None = None
-    steps: Iterable[int] | None = None
-
-
-UNTRACED = Traced()
 LEAST_TO_SPLIT = 4
 """Rows of a class of which some can be held out: two, and two are left to learn from."""
 TOO_FEW_HELD_OUT = (
@@ -42,7 +34,7 @@ TOO_FEW_HELD_OUT = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineLearner(SimilarityLearner, Generic[Work]):
+class OnlineLearner(TracedLearner, Generic[Work]):
     """Base of learners that take one step an example; a subclass has the parameters ``n_steps`` and ``dtype`` too."""
 
     chunk: ClassVar[int] = 16_384
@@ -94,40 +86,10 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         stopped._finish()
         return stopped
 
-    def fit(
-        self,
-        X: Matrix,
-        y: Labels = None,
-        *,
-        trace: Trace | None = None,
-        trace_steps: Iterable[int] | None = None,
-    ) -> Self:
-        """Learn from labelled rows with randomly drawn examples.
-
-        Parameters
-        ----------
-        X : array-like or CSR matrix of shape (n, d)
-            Rows, for instance tf-idf visterms.
-        y : array-like of shape (n,)
-            Class labels.
-        trace : callable (model, step) -> dict of str to float, optional
-            Called during the one training pass at step 0 and at `trace_steps`, with the model as it is then; what it
-            returns becomes columns of ``curve_``. It must not change the model. The examples and the result are the
-            same bits with and without it.
-        trace_steps : iterable of int, optional
-            0 to `n_steps`. Default: `trace_points` steps, evenly spaced in the logarithm. With early stopping, those
-            after the chosen number of steps have no row.
-
-        Raises
-        ------
-        ValueError
-            On NaN or infinity, a single class, no class with two rows, a trace step beyond `n_steps`, or a parameter
-            out of its range.
-        """
-        self._check_parameters()
+    def _learn(self, X: Matrix, y: Array, traced: Traced = UNTRACED) -> None:
+        trace_steps = traced.steps
         if trace_steps is not None:
             trace_steps = curve_points(int(self.n_steps), trace_steps, int(self.trace_points))
-        X, y = self._check_labelled(X, y)
         seed = as_seed(self.random_state)
         draw = self._sampler(X, y, seed)
         chosen = self._validation_curve(X, y, seed) if self.early_stopping else None
@@ -137,7 +99,7 @@ class OnlineLearner(SimilarityLearner, Generic[Work]):
         self._start(X.shape[1])
         if chosen is not None:
             self.validation_curve_ = chosen
-        return self._train_on(X, draw, n_steps, Traced(trace, trace_steps))
+        self._train_on(X, draw, n_steps, Traced(traced.trace, trace_steps))
 
     def _train_on(self, X: Matrix, draw: Draw, n_steps: int, traced: Traced = UNTRACED) -> Self:
         """Take `n_steps` steps on examples of these rows that `draw` gives."""
@@ -194,12 +156,7 @@ class OnlineTripletLearner(OnlineLearner[Work]):
     accepts = frozenset({"labels", "triplets", "online"})
 
     def fit_triplets(
-        self,
-        X: Matrix,
-        triplets: ArrayLike,
-        *,
-        trace: Trace | None = None,
-        trace_steps: Iterable[int] | None = None,
+        self, X: Matrix, triplets: ArrayLike, *, trace: Trace | None = None, trace_steps: Iterable[int] | None = None
     ) -> Self:
         """Learn from exactly these triplets, once each and in this order.
 

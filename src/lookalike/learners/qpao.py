@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.core.arrays import Doubles, Labels, Longs, Matrix, Words
+from lookalike.core.arrays import Array, Doubles, Longs, Matrix, Words
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import is_number
@@ -83,7 +83,8 @@ class QPAO(ProductsLearner):
     n_blocks_ : int
         Blocks of a sweep: at most one per weight that a triplet can change.
     converged_ : bool
-        Whether the descent ended by `tol`, and not by `max_sweeps`, and ``gap_`` is at most 1e-6.
+        Whether the descent ended by `tol`, and not by `max_sweeps`, and ``gap_`` is at most 1e-6; else a fit warns
+        (``sklearn.exceptions.ConvergenceWarning``).
     curve_ : dict of numpy.ndarray
         ``sweep``, from 0 on, and ``objective`` after it.
     metric_ : str
@@ -127,19 +128,10 @@ class QPAO(ProductsLearner):
     verbose: int = 0
     random_state: RandomState = None
 
-    def fit(self, X: Matrix, y: Labels = None) -> Self:
-        """Learn from labelled rows with randomly drawn triplets; X, y and errors as of `MCML.fit`.
-
-        Warns
-        -----
-        sklearn.exceptions.ConvergenceWarning
-            When `max_sweeps` end the descent, or ``gap_`` is above 1e-6.
-        """
-        self._check_parameters()
-        X, y = self._check_labelled(X, y)
+    def _learn(self, X: Matrix, y: Array) -> None:
         seed = as_seed(self.random_state)
         triplets = TripletSampler(y, seed).draw(int(self.n_triplets))
-        return self._learn(TripletProducts(X, triplets), seed)
+        self._learn_products(TripletProducts(X, triplets), seed)
 
     def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:
         """Learn from exactly these triplets; one that occurs k times counts k times.
@@ -148,7 +140,7 @@ class QPAO(ProductsLearner):
         """
         self._check_parameters()
         triplets = check_triplets(triplets, X)
-        return self._learn(TripletProducts(self._check_rows(X, reset=True), triplets))
+        return self._learn_products(TripletProducts(self._check_rows(X, reset=True), triplets))
 
     def _never_negative(self) -> bool:
         return self.lower >= 0
@@ -162,7 +154,7 @@ class QPAO(ProductsLearner):
         self._require_whole(0, "n_triplets")
         self._require_number("tol", "a number that is not negative", lambda tol: tol >= 0)
 
-    def _learn(self, products: TripletProducts, seed: int | None = None) -> Self:
+    def _learn_products(self, products: TripletProducts, seed: int | None = None) -> Self:
         seed = as_seed(self.random_state) if seed is None else seed
         upper = float(max(products.n_features, self.lower + 1) if self.upper is None else self.upper)
         descent = BlockDescent(products, float(self.C), (float(self.lower), upper), seed)

@@ -6,12 +6,11 @@ The papers tried it and set it aside (JMLR section 5.3.1); here it is an optiona
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import scipy.linalg
 
-from lookalike.core.arrays import Doubles, Labels, Longs, Matrix
+from lookalike.core.arrays import Array, Doubles, Longs, Matrix
 from lookalike.learners.base import SimilarityLearner, class_deviations, refuse_overflow
 from lookalike.learners.centring import powers_of_two
 from lookalike.learners.span import RANK_TOLERANCE, Span, principal_axes
@@ -36,7 +35,8 @@ class RCA(SimilarityLearner):
     Parameters
     ----------
     n_components : int or None, default=None
-        Principal directions that are kept, at least 1. None: as many as P'CP has an inverse for, which is n - n_classes
+        Principal directions that are kept, at least 1; `fit` raises ValueError for more than P'CP has an inverse for.
+        None: as many as it has one for, which is n - n_classes
         where rows are in general position and features are many. So near to the limit the last directions are mostly
         noise that the inverse makes large: a smaller number, chosen on held-out rows, ranks better.
 
@@ -64,17 +64,11 @@ class RCA(SimilarityLearner):
 
     n_components: int | None = None
 
-    def fit(self, X: Matrix, y: Labels = None) -> Self:
-        """Learn M from labelled rows, in closed form; X, y and errors as of `MCML.fit`.
-
-        Raises
-        ------
-        ValueError
-            Also on more components than the covariance within classes has an inverse for.
-        """
+    def _check_parameters(self) -> None:
         if self.n_components is not None:
             self._require_whole(1, "n_components")
-        X, y = self._check_labelled(X, y)
+
+    def _learn(self, X: Matrix, y: Array) -> None:
         refuse_overflow(X)
         span, classes = Span(X), class_codes(y)
         whole = whiten_all(span.coordinates, classes) if self.n_components in (None, span.rank) else None
@@ -83,7 +77,6 @@ class RCA(SimilarityLearner):
         self.M_ = self.components_ @ self.components_.T
         self.n_components_ = inner.shape[1]
         self.metric_ = "sqeuclidean"
-        return self
 
     def _whiten_leading(self, rows: Doubles, classes: Classes) -> Doubles:
         """Return L with LL' = P (P'CP)^-1 P'."""

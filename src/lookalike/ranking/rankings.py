@@ -6,10 +6,10 @@ All measures of the category study follow from those ranks, so that a new measur
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,12 @@ class Similarity(Protocol):
     def similarity(self, A: Matrix, B: Matrix) -> Matrix:
         """Return the (n_a, n_b) similarities; a larger value means more alike."""
         ...
+
+
+class Checked(NamedTuple):
+    """Compares rows that are checked already."""
+
+    similarity: Callable[[Matrix, Matrix], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +216,12 @@ def rank_leave_one_out(
     if asked is not None:
         own, queries, ids = np.asarray(asked), (X[asked], codes[asked]), ids[asked]
     return _ranked(model, queries, (X, codes), ids, own, n_neighbours, memory_bytes)
+
+
+def rank_scores(scores: Array, y: ArrayLike) -> Rankings:
+    """Rank rows that query each other by similarities that are there."""
+    given = Checked(lambda A, B: scores[A, B.T])
+    return rank_leave_one_out(given, np.arange(len(scores))[:, None], y, n_neighbours=0)
 
 
 def rank_gallery(

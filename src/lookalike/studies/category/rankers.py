@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from lookalike.learners.curve import log_spaced_steps
-from lookalike.learners.dual import ValidationRows, rank_scores
+from lookalike.learners.dual import ValidationRows
 from lookalike.learners.oasis import AveragedOASIS
+from lookalike.ranking.rankings import rank_scores
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.settings import Rankers
 
