@@ -184,8 +184,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def blended(self, share: float) -> Self:
         """Return a fitted copy whose matrix is (1 - share) I + share W (or M, or the diagonal w).
 
-        On classes that nothing was learned from, a little of W may rank better than W, and than no learning. A blend
-        compares and exports; of learners of one weight a feature, learning on goes on from before it.
+        On new classes, a little of W may rank better than W, and than no learning. A blend compares and exports; of
+        learners of one weight a feature, learning on goes on from before it.
 
         Parameters
         ----------
@@ -194,10 +194,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        ValueError
-            For a share out of its range.
-        TypeError
-            Of a learner that learns no matrix.
+        ValueError, TypeError
+            For a share out of its range; of a learner that learns no matrix.
         """
         check_is_fitted(self)
         if not (is_number(share) and 0 <= share <= 1):
@@ -298,16 +296,12 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         pairs : array-like of shape (m, 2, d)
+            Another shape is a ValueError.
 
         Returns
         -------
         numpy.ndarray of shape (m,)
             Larger is more alike; minus the squared distance where `metric_` is ``"sqeuclidean"``.
-
-        Raises
-        ------
-        ValueError
-            For another shape.
         """
         given = np.asarray(pairs)
         if given.ndim != 3 or given.shape[1] != 2:
@@ -318,16 +312,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return -_row_dots(self._project(left - right), left - right)
 
     def get_mahalanobis_matrix(self) -> Array:
-        """Return M of the squared distance (a - b)'M(a - b), by metric-learn's name.
+        """Return M of the squared distance (a - b)'M(a - b), of shape (d, d), by metric-learn's name.
 
-        Returns
-        -------
-        numpy.ndarray of shape (d, d)
-
-        Raises
-        ------
-        AttributeError
-            Of a learner whose similarity is an inner product.
+        A learner whose similarity is an inner product raises AttributeError.
         """
         check_is_fitted(self)
         if self.metric_ == "inner_product":
@@ -337,15 +324,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as ``distance(u, v, squared=False)`` of two vectors, by metric-learn's name.
 
-        Returns
-        -------
-        callable
-            For instance a metric of scikit-learn's or SciPy's. It does not change with the learner.
-
-        Raises
-        ------
-        AttributeError
-            Of a learner whose similarity is an inner product.
+        It can be a metric of scikit-learn's or SciPy's, and does not change with the learner. A learner whose
+        similarity is an inner product raises AttributeError.
         """
         M = self.get_mahalanobis_matrix()
 
@@ -442,17 +422,12 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         G : array-like or CSR matrix of shape (n, d)
         rank : int, optional
-            As of `transform_queries`.
+            As of `transform_queries`, and so are errors.
 
         Returns
         -------
         numpy.ndarray or CSR matrix of shape (n, d) or (n, min(rank, r))
             G itself where `metric_` is ``"inner_product"``, GL where it is ``"sqeuclidean"``; with a rank, G V S^(1/2).
-
-        Raises
-        ------
-        ValueError
-            As of `transform_queries`.
         """
         return self._for_index(G, 1, rank)
 

@@ -76,17 +76,10 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
         The learned matrix, symmetric positive definite.
     u_, l_ : float
         Targets of pairs of one class and of two, squared distances.
-    n_steps_ : int
-        Steps taken, those of `partial_fit_pairs` included.
-    n_updates_ : int
-        Those that changed M.
-    curve_ : dict of numpy.ndarray
-        Of the last pass: ``step``, ``loss_rate`` (share of the steps since the last point whose pair was off its
-        target, NaN at step 0) and whatever the trace gave.
     metric_ : str
         ``"sqeuclidean"``.
-    validation_curve_, n_features_in_
-        As of `OASIS`.
+    n_steps_, n_updates_, curve_, validation_curve_, n_features_in_
+        As of `OASIS`; ``loss_rate`` is the share of the steps whose pair was off its target.
 
     Notes
     -----
@@ -119,17 +112,17 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n, d)
-        pairs : array-like of shape (m, 2)
-            Row numbers of X.
+        X : array-like, CSR matrix or DataFrame of shape (n, d)
+        pairs : array-like of shape (m, 2), or DataFrame or dict of the columns i and j
+            Row numbers of X, or ids of its index.
         same : array-like of shape (m,)
             True where the two rows belong together, False where they do not.
 
         Raises
         ------
         ValueError
-            On NaN or infinity, row numbers that X does not have, a parameter out of its range, or a regularization so
-            large that M does not stay positive definite up to rounding.
+            As of `fit`, for rows that X does not have, or a regularization so large that M does not stay positive
+            definite up to rounding.
         """
         return self._learn_pairs(X, pairs, same, afresh=True)
 

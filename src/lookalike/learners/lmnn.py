@@ -99,19 +99,13 @@ class LMNN(BatchLearner):
 
     Attributes
     ----------
-    M_ : numpy.ndarray of shape (d, d), float64
-        The learned matrix, symmetric positive semidefinite.
-    components_ : numpy.ndarray of shape (d, r), float64
-        L with LL' = M.
     objective_ : float
         Of eq. 13, at the end; of ``"factor"`` in the precision of its last steps, six digits in float32.
     converged_ : bool
         Whether the descent ended by its own rule, `tol`, and not by `max_iter`. That of the papers may then be at a
         kink above the minimum.
-    n_steps_ : int
-        Iterations taken, failed ones included.
-    n_iter_, curve_, metric_, n_features_in_
-        As of `MCML`.
+    M_, components_, n_steps_, n_iter_, curve_, metric_, n_features_in_
+        As of `MCML`; iterations that failed are steps too, and ``components_`` has r columns.
 
     Notes
     -----

@@ -69,7 +69,7 @@ class MCML(BatchLearner):
     Attributes
     ----------
     M_ : numpy.ndarray of shape (d, d), float64
-        The learned matrix; the identity outside the span of the training rows.
+        The learned matrix, symmetric positive semidefinite; the identity outside the span of the training rows.
     components_ : numpy.ndarray of shape (d, d), float64
         L with LL' = M.
     n_steps_, n_iter_ : int

@@ -40,15 +40,11 @@ class MMC(BatchLearner):
 
     Attributes
     ----------
-    M_ : numpy.ndarray of shape (d, d), float64
-        The learned matrix, symmetric positive semidefinite.
-    components_ : numpy.ndarray of shape (d, d), float64
-        L with LL' = M.
     objective_ : float
         Mean distance (not squared) of pairs of different classes at M.
     converged_ : bool
         Whether learning stopped by `tol` before `max_iter` steps.
-    n_steps_, n_iter_, curve_, metric_, n_features_in_
+    M_, components_, n_steps_, n_iter_, curve_, metric_, n_features_in_
         As of `MCML`.
 
     Notes

@@ -172,7 +172,7 @@ class OnlineTripletLearner(OnlineLearner[Work]):
         Raises
         ------
         ValueError
-            On NaN or infinity, a row or id that X does not have, or a parameter out of its range.
+            As of `fit`, or for a row or id that X does not have.
         """
         return self._learn_from(X, triplets, True, Traced(trace, trace_steps))
 

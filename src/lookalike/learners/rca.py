@@ -48,10 +48,8 @@ class RCA(SimilarityLearner):
         L with LL' = M.
     n_components_ : int
         Principal directions kept; 0 where all rows are equal.
-    metric_ : str
-        ``"sqeuclidean"``.
-    n_features_in_ : int
-        Number of features d.
+    metric_, n_features_in_
+        As of `MCML`.
 
     Examples
     --------

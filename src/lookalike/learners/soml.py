@@ -182,10 +182,9 @@ def _truncate_and_add(lazy: Lazy, product: Vector, n_truncations: int, amount: f
 class SOMLDA(OnlineDiagonalLearner):
     """Sparse online learning of S_w(a, b) = sum_j w_j a_j b_j from triplets, by dual averaging (Algorithm 2).
 
-    From w = 0, step t takes a triplet (x, x+, x-) with hinge loss max(0, 1 - S_w(x, x+) + S_w(x, x-)) (eq. 7). Where it
-    is above 0, w is computed from g, the mean over all t steps of the loss's subgradients (0 on steps without a
-    loss, else -x * (x+ - x-)): with lambda_t = lambda + gamma rho / sqrt(t), w_j = 0 where abs(g_j) <= lambda_t, else
-    w_j = -sqrt(t) / gamma (g_j - lambda_t sgn g_j) (eq. 16). A step without a loss leaves w as it is.
+    The loss is that of `SOMLTG`. Where it is above 0 at step t, w is computed from g, the mean over all t steps of its
+    subgradients (0 on steps without a loss): with lambda_t = lambda + gamma rho / sqrt(t), w_j = 0 where
+    abs(g_j) <= lambda_t, else w_j = -sqrt(t) / gamma (g_j - lambda_t sgn g_j) (eq. 16). Other steps leave w as it is.
 
     In print two things differ, and are here as options. Equation 15 has x * (x+ - x-) with its sign turned round: taken
     literally, every triplet stays violated (`literal_sign`). And Algorithm 2 averages it on every step, with a loss or
