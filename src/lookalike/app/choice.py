@@ -26,7 +26,7 @@ from lookalike.learners.diagonal import TFIDF
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.online import LEAST_TO_SPLIT, can_hold_out, held_out_rows
 from lookalike.learners.registry import learner_class
-from lookalike.ranking.rankings import Similarity, rank_leave_one_out, rank_scores
+from lookalike.ranking.rankings import rank_scores
 
 NEW, SEEN, NO_LEARNING = "new", "seen", "without learning"
 """Whether a model will be asked about classes that it has not learned from, or about those that it has."""

@@ -7,7 +7,7 @@ tau adds tau (G[a] - G[b])' to column p of T, whatever the number of features.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -301,11 +301,6 @@ class LearningForm(DualForm):
     def __init__(self, rankers: list[DualSteps], moments: list[Moment], is_symmetric: bool = False) -> None:
         self._rankers, self._moments, self._is_symmetric = rankers, moments, is_symmetric
         self.gram, self.dtype = rankers[0].gram, rankers[0].gram.rows.dtype
-
-    @classmethod
-    def of(cls, rankers: list[DualSteps]) -> Self:
-        """Return the form of what the rankers have learned."""
-        return cls(rankers, [ranker.moment for ranker in rankers])
 
     def __getattr__(self, name: str) -> object:
         """Read from the steps what is not there yet."""

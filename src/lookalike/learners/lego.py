@@ -84,9 +84,8 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
     Notes
     -----
     A pair costs one pass over a small part of a matrix of size m x m, and a matrix product every 32 updates. With fewer
-    rows than features, or than twice the non-zeros of one, m is n: the rows' inner products XMX' follow the same
-    recursion as M, with unit vectors in the place of rows, and the weights that the pairs have gathered give M itself
-    when it is asked for. Otherwise m is d.
+    rows than features, or than twice the non-zeros of one, m is n: XMX' follows the recursion of M, with unit vectors
+    in the place of rows, and the weights of pairs give M when it is asked for. Otherwise m is d.
 
     Examples
     --------

@@ -14,9 +14,8 @@ from scipy.spatial.distance import cdist
 from lookalike.core.arrays import Array, Doubles, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.base import psd_factor
-from lookalike.learners.batch import BatchLearner, Point
+from lookalike.learners.batch import BatchLearner, Point, Stages, conditioned, descend, precisions
 from lookalike.learners.centring import all_squared_distances
-from lookalike.learners.factor_descent import Stages, conditioned, descend, precisions
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
@@ -57,9 +56,8 @@ class LMNN(BatchLearner):
     round). Target neighbours are found once, by Euclidean distance; equal distances go by row number. A class with
     fewer than ``n_neighbors`` + 1 rows uses those that it has.
 
-    The default goes to the minimum; the descents of the papers stop above it. Work is done in the span of the rows,
-    which no gradient leaves: outside it M stays the identity. The rotation to principal components of the papers
-    (draft section 5.2.1, number 4) changes nothing in such a descent, so there is none.
+    The default goes to the minimum; the descents of the papers stop above it. Outside of the span of the rows M stays
+    the identity. The papers' rotation to principal components (draft section 5.2.1, number 4) would change nothing.
 
     Parameters
     ----------
@@ -71,25 +69,22 @@ class LMNN(BatchLearner):
         ``"factor"`` minimises over L, M = LL', by L-BFGS, from L = I. The kink of the hinge is rounded off over a width
         of 0.01 and then 0.001, which lowers eq. 13 by at most (1 - omega) / 2 of it for every triplet with a loss.
         Products are in float32, and where `tol` is below 1e-6, or float32 is too coarse for the rows, in float64 at the
-        end. With fewer rows than features many matrices reach the minimum: M, and how it ranks new rows, is then that
-        of this path.
+        end. With fewer rows than features many matrices reach the minimum: M is then that of this path.
         The others are the papers' projected subgradient descent: M minus a step along the gradient, negative
         eigenvalues to zero. A step that lowers the objective is kept and makes the step size 1.01 times as large; any
         other is taken back and halves it (the rule of Weinberger & Saul's code). It gets stuck at kinks.
         ``"naive"`` recomputes the slacks of all triplets and the whole gradient in every iteration.
-        ``"active_set"`` keeps a list of the triplets within twice the margin (Weinberger & Saul 2008), renewed every
-        `refresh` iterations and whenever the objective has fallen by a tenth, and changes the gradient by the triplets
-        whose loss changed. Whenever the list is renewed, and before the end, all impostors are looked at; had the
-        list left some out and was the objective not lower for it, the descent goes back to where it last looked. So
-        the objective over all triplets, which is in ``curve_``, may rise between two looks; from look to look it then
-        does not, nor does it ever with ``"naive"`` or ``refresh=1``.
+        ``"active_set"`` lists the triplets within twice the margin (Weinberger & Saul 2008), every `refresh` iterations
+        and whenever the objective has fallen by a tenth, and changes the gradient by those whose loss changed. When it
+        lists them, and before the end, it goes back to the list before where triplets that this had left out make the
+        objective no lower. So the objective over all triplets, which is in ``curve_``, may rise between two lists.
     max_iter : int, default=1000
         Most iterations: steps of L-BFGS, or steps of the papers' descent, of which one that fails counts.
     tol : float, default=1e-4
-        ``"factor"`` ends, after the same for the first width, when three steps together lower the rounded objective by
-        no more than this share of it; 1e-4 ends a few thousandths above the minimum, or further above it where some
-        features are a thousand times as long as others. The papers' descents end when one iteration lowers the
-        objective by less than this share, or can no longer lower it by so much; in Weinberger & Saul's code it is 1e-7.
+        ``"factor"`` ends when three steps together lower the rounded objective by no more than this share of it; 1e-4
+        ends a few thousandths above the minimum, or more where some features are a thousand times as long as others.
+        The papers' descents end when one iteration lowers the objective by less than this share, or can no longer
+        lower it by so much; in Weinberger & Saul's code it is 1e-7.
     warm_start : bool, default=False
         Whether ``"factor"`` starts at the M of an earlier `fit`, for instance with another omega, and not at I.
     refresh : int, default=15

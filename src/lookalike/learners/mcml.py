@@ -12,8 +12,15 @@ import numpy as np
 
 from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
-from lookalike.learners.batch import BatchLearner, Point
-from lookalike.learners.factor_descent import STEPS_COMPARED, SUFFICIENT_DECREASE, conditioned, descend, precisions
+from lookalike.learners.batch import (
+    STEPS_COMPARED,
+    SUFFICIENT_DECREASE,
+    BatchLearner,
+    Point,
+    conditioned,
+    descend,
+    precisions,
+)
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
@@ -27,28 +34,23 @@ MOST_HALVINGS = 60
 class MCML(BatchLearner):
     """Maximally collapsing metric learning: rows of a class together, all others far away.
 
-    Row i picks another row j with probability p(j|i) proportional to exp(-(x_i - x_j)'M(x_i - x_j)); a row never picks
-    itself. The ideal picks rows of the same class, each with the same probability p0(j|i) = 1 / (class size - 1), and
-    none of another class. MCML minimises the mean over rows of the Kullback-Leibler divergence KL(p0(.|i) || p(.|i)),
-    in nats, which is convex, over positive semidefinite M (Globerson and Roweis, section 2; theirs is the sum, without
-    the constant log(class size - 1)). 0 is a class collapsed to a point with all others infinitely far, which is
-    approached, not reached, where a linear map can do that. A row alone in its class has no p0: it has no term of its
-    own but stays among the rows that others can pick.
+    Row i picks another row j with probability p(j|i) proportional to exp(-(x_i - x_j)'M(x_i - x_j)). The ideal picks
+    the others of its class with equal probability p0(j|i) = 1 / (class size - 1). MCML minimises the mean over rows of
+    the Kullback-Leibler divergence KL(p0(.|i) || p(.|i)), in nats, which is convex, over positive semidefinite M
+    (Globerson and Roweis, section 2; theirs is the sum, without the constant log(class size - 1)). 0 is a class
+    collapsed to a point with all others infinitely far. A row alone in its class can be picked and has no term.
 
     Notes
     -----
     Projected gradient descent from M = I. A step goes along -gradient, which is the sum of (p0 - p)(j|i) z z' with
     z = x_i - x_j, and then to the nearest positive semidefinite matrix (negative eigenvalues to 0). Its length follows
     the last two matrices and gradients by the two formulas of Barzilai and Borwein in turn, and is halved until the
-    objective falls, so that the objective never rises from one step to the next. On 400 rows it takes a length that is
-    doubled on success and halved on failure four to six times as many steps to get as low.
+    objective falls. Doubling on success and halving on failure takes four to six times as many steps on 400 rows.
 
     Learning stops after `max_iter` steps, when the last three steps together lowered the objective by no more than
-    `tol` times its value at M = I, or when no step lowers it. That is early: with the default `tol` the objective may
-    still be far above its minimum, which takes a small `tol` and many steps.
-
-    It over-fits: mean average precision on unseen rows is at its best after a few steps and falls while the objective
-    does. The curve (`trace`) shows it; `max_iter` is then the parameter to choose.
+    `tol` times its value at M = I, or when no step lowers it. With the default `tol` that is far above the minimum.
+    Mean average precision on unseen rows is at its best after a few steps and falls while the objective does: a curve
+    (`trace`) shows it, and `max_iter` is the parameter to choose.
 
     A step costs O(n^2 r + r^3) with r = min(n, d) or less, and memory of O(n r + d^2).
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
-from lookalike.learners.batch import BatchLearner, Point
+from lookalike.learners.batch import BatchLearner, Point, quasi_newton
 from lookalike.learners.centring import all_squared_distances
-from lookalike.learners.factor_descent import quasi_newton
 from lookalike.learners.span import Span, principal_axes
 from lookalike.learners.triplets import class_codes
 

@@ -123,7 +123,7 @@ class PassiveAggressive(OnlineTripletLearner["list[Any]"]):
         self.projection_: str | None = None
 
     def _prepare(self, X: Matrix, n_steps: int) -> list[Any]:
-        """Return what takes the steps of each ranker: `DualSteps`, `DenseSteps` or `RowSteps`; most learners have one."""
+        """Return what takes the steps of each ranker: `DualSteps`, `DenseSteps` or `RowSteps`; most have one."""
         shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), n_rankers_of(self)
         starts_from_identity = isinstance(self._learned, DualForm) and not self._learned.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
@@ -169,7 +169,8 @@ class PassiveAggressive(OnlineTripletLearner["list[Any]"]):
             del self._work
 
     def _show(self, work: list[Any]) -> None:
-        self._hold(LearningForm.of(work) if isinstance(work[0], DualSteps) else mean_matrix(work))
+        on_products = isinstance(work[0], DualSteps)
+        self._hold(LearningForm(work, [s.moment for s in work]) if on_products else mean_matrix(work))
 
     def _finish(self, work: list[Any] | None = None) -> None:
         self._refuse_overflow(work or [])
@@ -309,9 +310,9 @@ class OASIS(PassiveAggressive):
         Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
     early_stopping : bool, default=False
         Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2): train on the rest,
-        score the held-out rows against each other along the way, take the best number of steps (the smallest among
-        equals), then train on all rows for so many steps. With a `projection`, what is scored is W as a fit of so many
-        steps would project it, one projection for every point of the curve.
+        let the held-out rows rank each other along the way, take the best number of steps (the smallest among equals),
+        then train on all rows for so many steps. With a `projection`, W is scored as a fit of so many steps would
+        project it.
     validation_fraction : float, default=0.2
         Share of every class that is held out.
     trace_points : int, default=60
@@ -323,23 +324,20 @@ class OASIS(PassiveAggressive):
         to zero (JMLR section 6), which gives the model a `transform`.
     solver : {"auto", "gram", "rows"}, default="auto"
         What steps work on; W is the same up to rounding. ``"rows"``: W itself, the more work the more words a row has.
-        ``"gram"``: the inner products of all pairs of rows, the more work the more rows there are. W = I + X'AX is
-        learned as dual_coef A of rows X, and formed when it is asked for. ``"auto"``: for m steps on n rows of d
-        features, z of them not zero, ``"gram"`` where 0.2 n n z + m n (2 + n / 2,500) nanoseconds are less than
-        m z (70 + t min(2z, d)), t = d / 1,370 but at least 0.7 and at most 5.3; of dense rows, 0.014 n n d takes the
-        place of the first and m (900 + 5 d + 0.058 d d) that of the last, which is of blocks of 64 steps. The constants
-        were measured once, by ``benchmarks/oasis_steps.py``, so that every machine decides alike. In a fit of 35,000
-        steps on rows of 73 words that is up to 2,900 rows of 1,000 words and 7,500 of 10,000, and up to 6,100 dense
-        rows of 768 features. Inner products and the log of updates take at most
-        1 GiB (11,500 rows in float32; a log of 67 million): beyond, and with a `projection_interval` where there are
-        more than d / 2 rows, ``"auto"`` takes ``"rows"``, and ``"gram"`` raises ValueError; so they do for C above
-        10,000, because of so long steps products keep too few digits between nearly equal rows. A
-        `partial_fit_triplets` that goes on from what was learned always takes ``"rows"``.
+        ``"gram"``: the inner products of all pairs of rows, the more work the more rows there are; W = I + X'AX is
+        formed of rows X and A when it is asked for. ``"auto"``: for m steps on n rows of d features, z of them not
+        zero, ``"gram"`` where 0.2 n n z + m n (2 + n / 2,500) nanoseconds are less than m z (70 + t min(2z, d)),
+        t = d / 1,370 but at least 0.7 and at most 5.3; of dense rows 0.014 n n d takes the place of the first and
+        m (900 + 5 d + 0.058 d d), of blocks of 64 steps, that of the last (measured by ``benchmarks/oasis_steps.py``).
+        At 35,000 steps that is up to 2,900 rows of 1,000 words, 73 of them not zero, 7,500 of 10,000, and 6,100 dense
+        rows of 768 features. Inner products and the log of updates take at most 1 GiB (11,500 rows in float32). Beyond,
+        with a `projection_interval` on more than d / 2 rows, and for C above 10,000, where products keep too few digits
+        between nearly equal rows, ``"auto"`` takes ``"rows"`` and ``"gram"`` raises ValueError. To go on from what was
+        learned always takes ``"rows"``.
     projection_interval : int, optional
-        With ``projection="psd"``: project W after every so many steps of the training too, counted from the first
-        (JMLR section 6.2 and Figure 9), an eigendecomposition each time: of n x n numbers on inner products of n rows.
-        A trace sees W as it is in training: just projected only at multiples of the interval. Default: only at the end,
-        which the paper found to be best.
+        With ``projection="psd"``: project W after every so many steps too, counted from the first (JMLR section 6.2 and
+        Figure 9), an eigendecomposition each time: of n x n numbers on inner products of n rows. A trace sees W as it
+        is in training. Default: only at the end, which the paper found to be best.
     verbose : int, default=0
         Above 0: a progress bar with steps per second and the share of steps that had a loss.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
@@ -352,9 +350,8 @@ class OASIS(PassiveAggressive):
         The learned matrix; not symmetric unless projected. Formed when it is first asked for, and read-only where it
         is made of `rows_`: set it to another array to change it.
     rows_, dual_coef_ : CSR or numpy.ndarray of shape (m, d), CSR of shape (m, m)
-        X and A of W = I + X'AX, where W was learned so: the m rows that took part in an update, and what they have to
-        say about each other (float64). Files hold them instead of W. `similarity` and `rank` work with them as long as
-        there are at least four features for each of the rows, else with W.
+        X and A of W = I + X'AX, where W was learned so: the m rows that took part in an update, and their coefficients
+        (float64). Files hold them instead of W. `similarity` and `rank` work with them where d is at least 4 m.
     n_steps_ : int
         Steps taken, those of `partial_fit_triplets` included.
     n_updates_ : int
@@ -464,9 +461,8 @@ class DissimOASIS(PassiveAggressive):
     From M = I, where S is minus the squared Euclidean distance, each step takes a triplet (p, p+, p-) with hinge loss
     l = max(0, 1 - S(p, p+) + S(p, p-)) and subtracts tau V from M, where V = (p - p+)(p - p+)' - (p - p-)(p - p-)' is
     the gradient of the loss and tau = min(C, l / ||V||^2) (draft eq. 12). M stays symmetric to the bit, but need not
-    be positive semidefinite, so that S may be positive. A step whose V is zero has a loss of 1 that no M can mend; it
-    counts as a loss and changes nothing. With the same random_state as `OASIS` it learns from the same triplets. It is
-    LMNN's push term, one triplet at a time (draft section 2.2).
+    be positive semidefinite, so that S may be positive. A zero V, and the triplets, are as for `OASIS`. It is LMNN's
+    push term, one triplet at a time (draft section 2.2).
 
     Parameters
     ----------
@@ -506,11 +502,8 @@ class AveragedOASIS(PassiveAggressive):
     """Several `OASIS` rankers, each on triplets of its own, and the mean of their W (JMLR section 5.4, Figure 7).
 
     The objective that OASIS minimises is convex in W, so the mean of several W is at least as good by it as they are on
-    average, and the rankers can be trained in parallel.
-
-    Ranker r is the same as ``OASIS(random_state=ranker_seeds(random_state, n_rankers)[r])`` with the other parameters
-    alike, so the rankers may as well be trained one by one and their W given to `average_matrices`: with
-    ``solver="rows"`` that gives the same bits.
+    average. Ranker r is ``OASIS(random_state=ranker_seeds(random_state, n_rankers)[r])``: with ``solver="rows"``,
+    `average_matrices` of the W of rankers trained one by one gives the same bits.
 
     Parameters
     ----------

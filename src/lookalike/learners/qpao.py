@@ -41,10 +41,9 @@ class QPAO(ProductsLearner):
         1/2 ||w - 1||^2 + C * sum over triplets (x, x+, x-) of max(0, 1 - w.(x * x+) + w.(x * x-)),
 
     by exact minimisation over one random block of weights after the other. The method is that of Cai, Yan & Mikolajczyk
-    (CVPR 2010) as far as SOML (AAAI 2014, section "Experiments") tells of it: codebook weights from a quadratic
-    programme, alternating optimisation over subsets of weights (50, 50 and 500 of them at 1e4, 1e5 and 1e6 words),
-    L = 0, M = the codebook size. The objective and the blocks' choice are a reconstruction: neither is printed there,
-    and the first paper's text was not at hand.
+    (CVPR 2010), whose text was not at hand, as far as SOML (AAAI 2014, section "Experiments") tells of it: codebook
+    weights from a quadratic programme, alternating optimisation over subsets of weights (50, 50 and 500 of them at
+    1e4, 1e5 and 1e6 words), L = 0, M = the codebook size. The objective and the choice of blocks are reconstructed.
 
     Parameters
     ----------
@@ -94,18 +93,14 @@ class QPAO(ProductsLearner):
 
     Notes
     -----
-    The sum of hinges is neither smooth nor a sum over blocks, so a point that no block can improve need not be the
-    minimum. New blocks in every sweep lead closer to it than fixed ones. On counts of visual words of photographs
-    (10,000 words, 7 positives, 500 negatives, C = 10) the descent over 50 blocks ended above the minimum, which
-    ``n_blocks=1`` finds in half of the time, by 7e-7 to 3e-5 of it.
+    A point that no block can improve need not be the minimum; new blocks in every sweep lead closer to it than fixed
+    ones. On counts of visual words (10,000 words, 7 positives, 500 negatives, C = 10) the descent over 50 blocks ended
+    7e-7 to 3e-5 above the minimum, which ``n_blocks=1`` finds in half of the time.
 
-    A block is minimised through its dual, one multiplier per hinge, by coordinate ascent: few hinges are at their kink
-    at the minimum, and a multiplier of any other soon is at one of its bounds and is passed over. Multipliers go on
-    from block to block. Of rows much longer than 1 the ascent can end far from the minimum, and says so (``gap_``,
-    ``converged_``).
-
-    With n non-zeros of the products of distinct pairs of rows, a sweep costs O(n + n_blocks * m) for m triplets,
-    besides those ascents; memory is O(n + m + d).
+    A block is minimised through its dual, one multiplier per hinge, by coordinate ascent, which passes over those at a
+    bound. Of rows much longer than 1 it can end far from the minimum, and says so (``gap_``, ``converged_``). With n
+    non-zeros of the products of distinct pairs of rows, a sweep costs O(n + n_blocks * m) for m triplets, besides those
+    ascents; memory is O(n + m + d).
 
     Examples
     --------

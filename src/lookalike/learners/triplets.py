@@ -13,13 +13,10 @@ from lookalike.core.seeds import RandomState, as_seed, seed_sequence
 class TripletSampler:
     """Draw triplets (query, positive, negative) of row numbers from class labels.
 
-    The query is uniform over the images whose class has another image, the positive uniform over its class without
-    the query itself, the negative uniform over the images of all other classes (JMLR section 2.1 and 5.3 sample
-    "three images such that r(p, p+) > r(p, p-)"; the authors' published code lets the positive equal the query and
-    now and then takes a negative of the query's own class, which this sampler never does).
-
-    Every triplet takes exactly three uniform numbers from the stream, so ``draw(a)`` and then ``draw(b)`` gives the
-    rows of ``draw(a + b)``.
+    The query is uniform over the images whose class has another image, the positive over the others of its class, the
+    negative over the images of all other classes (JMLR section 2.1 and 5.3; the authors' published code lets the
+    positive equal the query, and now and then takes a negative of the query's own class). ``draw(a)`` and then
+    ``draw(b)`` gives the rows of ``draw(a + b)``.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from made_rows_and_examples import noisy_classes
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from lookalike.learners import LMNN, MCML, MMC, RCA, factor_descent, lmnn, mcml
+from lookalike.learners import LMNN, MCML, MMC, RCA, batch, lmnn, mcml
 from lookalike.learners.mcml import CollapsingObjective
 
 
@@ -100,7 +100,7 @@ def test_the_objective_is_the_literal_sum_and_only_improves(learner, literal, si
 
 @every
 def test_the_span_gives_the_matrix_of_the_full_space(learner, literal, sign, share, monkeypatch):
-    monkeypatch.setattr(factor_descent, "IN_SINGLE", 1e-9)  # another basis rounds otherwise, to 1e-3 in float32
+    monkeypatch.setattr(batch, "IN_SINGLE", 1e-9)  # another basis rounds otherwise, to 1e-3 in float32
     X, y = noisy_classes(20, 12)
     basis = np.linalg.qr(np.random.default_rng(3).normal(size=(35, 12)))[0]
     few, many = (clone(learner).set_params(max_iter=8) for _ in range(2))

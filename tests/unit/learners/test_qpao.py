@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
 from lookalike.learners import QPAO, TripletSampler, qpao, triplet_products
@@ -46,27 +46,6 @@ def distance_from_optimal(w, V, C, box):
     found = linprog(np.append(np.zeros(len(V)), 1.0), rows, limits, bounds=[*bounds, (0, None)], method="highs")
     assert found.status == 0
     return float(found.x[-1])
-
-
-def plain_minimum(V, C, box):
-    """Return the weights at the minimum, from the dual of all hinges by SciPy's L-BFGS-B."""
-
-    def negative_dual(alpha):
-        w = np.clip(1 + V.T @ alpha, *box)
-        return -0.5 * np.sum((w - 1) ** 2) - alpha @ (1 - V @ w), V @ w - 1
-
-    limits = {"maxiter": 10_000, "maxfun": 10_000, "ftol": 0.0, "gtol": 1e-7}
-    found = minimize(negative_dual, np.full(len(V), C / 2), jac=True, bounds=[(0, C)] * len(V), options=limits)
-    return np.clip(1 + V.T @ found.x, *box)
-
-
-@pytest.mark.parametrize(("C", "box"), [(0.05, (0.0, 30.0)), (1.0, (0.0, 30.0)), (20.0, (-1.0, 3.0))])
-def test_one_block_ends_at_the_weights_of_a_plain_solver(C, box):
-    X, triplets = landmark(n=30)
-    V = differences(X, triplets)
-    model, plain = QPAO(C, *box, n_blocks=1).fit_triplets(X, triplets), plain_minimum(V, C, box)
-    assert model.objective_ == pytest.approx(objective(plain, V, C), rel=1e-7)
-    np.testing.assert_allclose(model.w_, plain, atol=2e-3)
 
 
 @pytest.mark.parametrize(
