@@ -34,20 +34,22 @@ CAPTIONED = re.compile(r"^In `(\S+)`:\n\n```(\w+)\n(.*?)^```$", flags=re.DOTALL 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built strictly, in a minute; `make docs` writes all its pages."""
+    """The site, built strictly without running a notebook, in a minute; `make docs` writes all its pages."""
     work, built = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("site")
-    # no notebook is run
     common = ["-n", "-q", "-d", work / "doctrees", "-D", "lookalike_results=none", DOCS]
-    # Every page is read and every link followed. Written are those by hand and those of the learners, as samples of the
-    # rest (not strictly, because a search index of some pages only is a warning).
+    # every page is read and every link followed; written are those by hand and of the learners, as samples of the rest
+    # (not strictly, because a search index of some pages only is a warning)
     learners = (DOCS / f"reference/api/modules/lookalike.learners.{module}.rst" for module in MODULES.values())
     strictly = ["-b", "dummy", "-W", "--keep-going", *common, work / "nothing"]
     for build in (strictly, ["-b", "html", *common, built, *PAGES, *learners]):
         done = subprocess.run([SPHINX, *build], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         assert "cannot be translated" not in done.stderr, "a formula is written only here"
-    yield built
-    shutil.rmtree(built)
+    return built
+
+
+def blocks_of(page, language="python"):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +63,11 @@ def parts():
 
 def test_the_page_about_own_vectors_prints_what_it_shows(tmp_path):
     """All blocks run as one program; numbers may differ in the second digit on another processor."""
-    page = (DOCS / "how-to/compare-learners.md").read_text(encoding="utf-8")
-    blocks = {language: re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S) for language in ("python", "text")}
-    program = [sys.executable, "-c", "\n".join(blocks["python"])]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
-    found, expected = (re.findall(r"[\d.]+", text) for text in (done.stdout, "".join(blocks["text"])))
-    np.testing.assert_allclose([*map(float, found)], [*map(float, expected)], atol=0.02)
+    program, expected = ("".join(blocks_of(DOCS / "how-to/compare-learners.md", kind)) for kind in ("python", "text"))
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
+    numbers = ([*map(float, re.findall(r"[\d.]+", text))] for text in (done.stdout, expected))
+    np.testing.assert_allclose(*numbers, atol=0.02)
 
 
 def test_the_table_of_learners_says_what_each_learns_from():
@@ -76,25 +77,17 @@ def test_the_table_of_learners_says_what_each_learns_from():
     }
 
 
-def text_of(page):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
-
-
 def test_the_site_builds_strictly_and_needs_no_network(site):
-    pages = list(site.rglob("*.html"))
+    pages, address = list(site.rglob("*.html")), r"<(?:script|link|img)[^>]*(?:src|href)=\"(https?:[^\"]*)\""
     assert len(pages) > len(PAGES)  # an index and a search besides
-    for page in pages:
-        loaded = re.findall(
-            r"<(?:script|link|img)[^>]*(?:src|href)=\"(https?:[^\"]*)\"", page.read_text(encoding="utf-8")
-        )
-        assert not loaded, f"{page.name} loads {loaded}"
+    assert {
+        page.name: found for page in pages if (found := re.findall(address, page.read_text(encoding="utf-8")))
+    } == {}
 
 
 def test_pages_have_what_data_settings_and_code_say_now(parts):
-    changed = [
-        page.relative_to(ROOT) for page in parts.pages() if parts.page_with_parts(page.read_text()) != page.read_text()
-    ]
-    assert not changed, "run `make pages`"
+    texts = {page.relative_to(ROOT): page.read_text() for page in parts.pages()}
+    assert not [page for page, text in texts.items() if parts.page_with_parts(text) != text], "run `make pages`"
 
 
 def test_numbers_come_from_kept_runs(parts, tmp_path):
@@ -117,14 +110,14 @@ def test_numbers_come_from_kept_runs(parts, tmp_path):
 
 def test_where_soml_comes_above_oasis_is_as_the_kept_run_has_it():
     points = pd.read_csv(KEPT_RUNS / "landmarks11-words-lead.csv")
-    printed = points[points["constants"] == "printed"]
-    few, every = printed[printed["n_features"] < 800], printed[printed["features"] == "all"]
-    assert (len(few), len(every)) == (18, 6)
-    assert (few["high"] < 0).all()
-    assert ((every["low"] < 0) & (every["high"] > 0)).all()
-    above = every[(every["mean"] > 0)]
-    assert above[["method", "words"]].to_numpy().tolist() == [["soml-tg", 10_000], ["soml-tg", 100_000]]
-    assert (points.loc[(points["constants"] == "chosen") | (points["method"] == "soml-da"), "mean"] < 0).all()
+    few, every = (
+        points.query(f"constants == 'printed' and {chosen}") for chosen in ("n_features < 800", "features == 'all'")
+    )
+    assert (len(few), len(every), few["high"].max() < 0) == (18, 6, True)
+    assert every["low"].max() < 0 < every["high"].min()
+    above = every.loc[every["mean"] > 0, ["method", "words"]]
+    assert above.to_numpy().tolist() == [["soml-tg", 10_000], ["soml-tg", 100_000]]
+    assert points.query("constants == 'chosen' or method == 'soml-da'")["mean"].max() < 0
 
 
 def test_every_key_rule_command_and_learner_is_in_the_reference(site):
@@ -133,19 +126,17 @@ def test_every_key_rule_command_and_learner_is_in_the_reference(site):
     )
     assert all(f"## `{key}`" in configuration for key in Settings.model_fields)
     assert "  - `count`: *integer; at least 2, at most 100; default `10`*. Number of rankers" in configuration
-    named = {
-        name
-        for path in (ROOT / "workflow/rules").glob("*.smk")
-        for name in re.findall(r"^ *rule (\w+):", path.read_text(), flags=re.MULTILINE)
-    }
+    code = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    named = {*re.findall(r"^ *rule (\w+):", code, flags=re.MULTILINE)}
     assert len(named) >= 25
     assert all(f"- `{name}`" in rules for name in named)
     assert all(
         f"## `lookalike {name}`" in commands for name in ("fit", "rank", "evaluate", "rate", "evaluate-triplets")
     )
     for name, module in MODULES.items():
-        page = text_of(site / f"reference/api/modules/lookalike.learners.{module}.html")
-        assert f"class lookalike.learners.{module}.{name}" in page
+        page = (site / f"reference/api/modules/lookalike.learners.{module}.html").read_text(encoding="utf-8")
+        text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
+        assert f"class lookalike.learners.{module}.{name}" in text
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
@@ -160,10 +151,6 @@ def test_every_file_and_make_target_that_is_named_exists(page):
         assert all((page.parent / link).exists() for link in links), links
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     assert set(re.findall(r"`make ([a-z-]+)`", text)) <= targets
-
-
-def blocks_of(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reference/package.md"])
@@ -198,27 +185,20 @@ def documented_edits(page):
 
 def apply_edits(page, folder):
     """Write the page's new files into a copy of the project and edit those that it edits; return all of them."""
-    changed = []
     for language, name, text in documented_edits(page):
         path = folder / name
         if language == "diff":
             before = path.read_text(encoding="utf-8")
-            old, new = sides(text)
+            # a blank line belongs to what is found and to what is put there
+            old, new = (
+                "".join(f"{line[1:]}\n" for line in text.splitlines() if line[:1] in ("", " ", sign)) for sign in "-+"
+            )
             assert before.count(old) == 1, f"{page.name}: this stands in {name} {before.count(old)} times:\n{old}"
-            path.write_text(before.replace(old, new), encoding="utf-8")
+            text = before.replace(old, new)
         else:
             assert not path.exists(), f"{page.name}: {name} is there already"
-            path.write_text(text, encoding="utf-8")
-        changed.append(path)
-    return changed
-
-
-def sides(diff):
-    """Return what a diff finds and what it puts there; a blank line belongs to both."""
-    lines = diff.splitlines()
-    old = [line[1:] for line in lines if line[:1] in (" ", "-", "")]
-    new = [line[1:] for line in lines if line[:1] in (" ", "+", "")]
-    return "\n".join(old) + "\n", "\n".join(new) + "\n"
+        path.write_text(text, encoding="utf-8")
+    return [folder / name for _, name, _ in documented_edits(page)]
 
 
 @pytest.fixture

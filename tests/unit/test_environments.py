@@ -29,11 +29,8 @@ def test_every_locked_requirement_has_a_hash_and_no_address(lock):
 
 def test_locks_have_one_version_of_each_package_and_those_of_the_networks_alone_have_torch():
     locks = {lock.name: locked_versions(lock) for lock in LOCKS if lock.name != "requirements-lowest.txt"}
-    versions = {}
-    for locked in locks.values():
-        for name, version in locked.items():
-            versions.setdefault(name, set()).add(version.removesuffix("+cpu"))
-    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+    pairs = {(name, version.removesuffix("+cpu")) for locked in locks.values() for name, version in locked.items()}
+    assert len(pairs) == len(dict(pairs)), sorted(pairs)
     assert locks["requirements.txt"].keys() <= locks["requirements-dev.txt"].keys()
     with_torch = {lock.name for lock in LOCKS if "torch" in locked_versions(lock)}
     assert with_torch == {"requirements-deep.txt", "requirements-deep-cpu.txt"}

@@ -1,6 +1,7 @@
 """Which way imports run: a room imports from rooms below it, no module in a circle, no study another study."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -33,57 +34,41 @@ def room_of(module):
 
 
 def imported(tree):
-    """Modules of the package that a file imports, in functions too, but not for types alone."""
+    """Names of the package that a file imports, in functions too, but not for types alone."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lookalike"):
-            parent = (node.module or "").removeprefix("lookalike").removeprefix(".")
-            yield from (f"{parent}.{name.name}".removeprefix(".") for name in node.names)
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{name.name}" for name in node.names)
         elif isinstance(node, ast.Import):
-            yield from (n.name.removeprefix("lookalike.") for n in node.names if n.name.startswith("lookalike."))
+            yield from (name.name for name in node.names)
         yield from imported(node)
 
 
 @cache
 def arrows():
-    known = modules()
-    found = {}
+    """Pairs of a module and one that it imports."""
+    known, found = modules(), set()
     for name, path in known.items():
-        named = {
-            target if target in known else target.rpartition(".")[0]
-            for target in imported(ast.parse(path.read_text(encoding="utf-8")))
-        }
-        found[name] = frozenset(named & set(known)) - {name}
-    return found
+        for target in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            whole = target.removeprefix("lookalike.")
+            found.add((name, whole if whole in known else whole.rpartition(".")[0]))
+    return sorted((name, target) for name, target in found if name != target in known)
 
 
-def test_imports_run_downward():
-    upward = [
-        f"{source} imports {target}"
-        for source, targets in arrows().items()
-        for target in targets
-        if ROOMS.index(room_of(target)) < ROOMS.index(room_of(source))
-    ]
-    assert sorted(upward) == []
-
-
-def test_no_study_imports_another():
-    rooms = [(source.split("."), target.split(".")) for source, targets in arrows().items() for target in targets]
-    across = [
-        (".".join(source), ".".join(target))
-        for source, target in rooms
-        if source[0] == target[0] == "studies" and len(source) > 2 and len(target) > 2 and source[1] != target[1]
-    ]
-    assert across == []
+def test_imports_run_downward_and_no_study_imports_another():
+    for source, target in arrows():
+        assert ROOMS.index(room_of(source)) <= ROOMS.index(room_of(target)), f"{source} imports {target}"
+        studies = {re.match(r"studies\.(\w+)\.", name) for name in (source, target)} - {None}
+        assert len({study[1] for study in studies}) < 2, f"{source} imports {target}"
 
 
 def test_no_module_imports_itself_through_others():
-    remaining = {source: set(targets) for source, targets in arrows().items()}
-    while free := [source for source, targets in remaining.items() if not targets & set(remaining)]:
-        for source in free:
-            del remaining[source]
-    assert sorted(remaining) == []
+    remaining, before = arrows(), []
+    while len(remaining) != len(before):
+        before, sources = remaining, {source for source, _ in remaining}
+        remaining = [(source, target) for source, target in before if target in sources]
+    assert remaining == []
 
 
 def test_torch_is_imported_by_the_networks_alone_these_only_when_they_are_asked_for_and_snakemake_by_none():
@@ -120,6 +105,5 @@ def test_the_package_lists_what_users_call_and_nothing_else():
 
 def test_names_that_scripts_import_exist():
     for script in (ROOT / "workflow" / "scripts").glob("*.py"):
-        for node in ast.walk(ast.parse(script.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith("lookalike"):
-                exec(ast.unparse(node), {})
+        nodes = [node for node in ast.walk(ast.parse(script.read_text())) if isinstance(node, ast.ImportFrom)]
+        exec("\n".join(ast.unparse(node) for node in nodes if node.module.startswith("lookalike")), {})

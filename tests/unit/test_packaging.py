@@ -67,10 +67,8 @@ ROOMS = {
 def test_an_extra_has_what_its_rooms_import(extra):
     def named(requirements):
         others = [part for entry in requirements for part in re.findall(r"lookalike\[(.*)\]", entry)]
-        found = {re.match(r"[A-Za-z0-9-]+", entry)[0] for entry in requirements}
-        return found.union(
-            *(named(PROJECT["optional-dependencies"][name]) for part in others for name in part.split(","))
-        )
+        found = (named(PROJECT["optional-dependencies"][name]) for part in others for name in part.split(","))
+        return {re.match(r"[A-Za-z0-9-]+", entry)[0] for entry in requirements}.union(*found)
 
     brought = {"llvmlite", "threadpoolctl", "pydantic_core"}  # by numba, scikit-learn, pydantic
     has = named(PROJECT["optional-dependencies"][extra] + PROJECT["dependencies"]) | brought
@@ -112,24 +110,17 @@ def test_the_containers_sources_exist_and_reach_its_builder():
     stages = {step[3] for step in steps if step[0] == "FROM" and len(step) == 4}
     sent = {line[1:] for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")}
     copied = []
-    for step in steps:
-        if step[0] != "COPY":
-            continue
-        options = dict(word[2:].split("=") for word in step[1:] if word.startswith("--"))
-        sources = [word for word in step[1:] if not word.startswith("--")][:-1]
-        if "from" in options:
-            assert options["from"] in stages
-        else:
-            copied += sources
+    for step in (step[1:] for step in steps if step[0] == "COPY"):
+        options = dict(word[2:].split("=") for word in step if word.startswith("--"))
+        assert options.get("from") in {None, *stages}
+        copied += [] if "from" in options else [word for word in step if not word.startswith("--")][:-1]
     assert {"Snakefile", "workflow", "src", "envs/requirements.txt"} <= set(copied)
-    for source in copied:
-        assert (ROOT / source).exists(), source
-        assert source.split("/")[0] in sent, f".containerignore keeps {source} from the builder"
-    installs = [step for step in steps if step[0] == "RUN" and "install" in step]
-    assert installs
-    assert all("--require-hashes" in step for step in installs)
+    assert [source for source in copied if not (ROOT / source).exists()] == []
+    kept_from_the_builder = [source for source in copied if source.split("/")[0] not in sent]
+    assert kept_from_the_builder == []
+    hashed = ["--require-hashes" in step for step in steps if step[0] == "RUN" and "install" in step]
     users = [step[1] for step in steps if step[0] == "USER"]
-    assert users
+    assert hashed == [True] * max(1, len(hashed))
     assert users[-1] not in ("root", "0")
 
 

@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -69,11 +70,15 @@ def small_network():
     return DeepRankingNetwork(tiny(multiscale=False, low_resolution=()))
 
 
+def bytes_of(weights):
+    return {name: value.numpy().tobytes() for name, value in weights.items()}
+
+
 def network(path):
     from lookalike.deep.model_io import load_network, save_network
 
     save_network(small_network(), path, {"shift": 2})
-    return lambda file: {name: value.numpy().tobytes() for name, value in load_network(file).state_dict().items()}
+    return lambda file: bytes_of(load_network(file).state_dict())
 
 
 def checkpoint(path):
@@ -83,7 +88,7 @@ def checkpoint(path):
 
     def read(file):
         state, _ = Checkpoint(file, 0, {"seed": 1}).resume()
-        return state["step"], {name: value.numpy().tobytes() for name, value in state["weights"].items()}
+        return state["step"], bytes_of(state["weights"])
 
     return read
 
@@ -106,10 +111,9 @@ def cached(path):
 
 NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 OF_TORCH = [pytest.param(kind, marks=NEEDS_TORCH) for kind in (network, checkpoint)]
-KINDS = [learner, similarity, gallery, cached, *OF_TORCH]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [learner, similarity, gallery, cached, *OF_TORCH])
 def test_a_flipped_byte_changes_no_answer(tmp_path, kind):
     path, bad = tmp_path / "whole.lookalike", tmp_path / "bad.lookalike"
     read, random = kind(path), np.random.default_rng(1)
@@ -159,52 +163,39 @@ def test_what_is_saved_comes_back_and_has_the_same_bytes_each_time(tmp_path, sav
         np.testing.assert_array_equal(*(part.toarray() if sp.issparse(part) else part for part in (found, value)))
 
 
-def query_log(folder):
-    LOG.save(folder / "log.npz")
-    return lambda: QueryLog.load(folder / "log.npz")
-
-
-def relevance(folder):
-    GRADED.save(folder / "relevance.npz")
-    return lambda: RelevanceData.load(folder / "relevance.npz")
-
-
 VISTERMS = sp.csr_array(np.random.default_rng(0).poisson(0.3, (4, 50)))
-
-
-def visterms(folder):
-    write_csr(VISTERMS, folder / "visterms.npz")
-    return lambda: read_csr(folder / "visterms.npz")
+ROWS, LEARNING = TrainingRows(VISTERMS, np.arange(4)), LogLearning(steps=8, interval=8, patience=0, block=8)
 
 
 def training(folder):
-    rows = TrainingRows(VISTERMS, np.arange(4))
+    if folder.is_dir() and not any(folder.iterdir()):
+        raise LookalikeError(f"{folder} starts again")
     triplets = SimpleNamespace(chunk=lambda _, n: np.zeros((n, 3), "i4"))
-    learning = LogLearning(steps=8, interval=8, patience=0, block=8)
-
-    def read():
-        if folder.is_dir() and not any(folder.iterdir()):
-            raise LookalikeError(f"{folder} starts again")
-        return train(rows, triplets, learning, lambda W: 0.5, checkpoint=folder)
-
-    read()
-    return read
+    return train(ROWS, triplets, LEARNING, lambda W: 0.5, checkpoint=folder)
 
 
-@pytest.mark.parametrize("kind", [query_log, relevance, visterms, training])
+OF_JOBS = {
+    "query-log": (LOG.save, QueryLog.load),
+    "relevance": (GRADED.save, RelevanceData.load),
+    "visterms": (partial(write_csr, VISTERMS), read_csr),
+    "training": (training, training),
+}
+
+
+@pytest.mark.parametrize("kind", OF_JOBS)
 def test_a_file_for_another_job_is_whole_or_named(tmp_path, kind):
-    folder = tmp_path / "folder"
-    read = kind(folder)
-    for path in folder.iterdir():
+    save, read = OF_JOBS[kind]
+    save(place := tmp_path / f"{kind}.npz")
+    for path in [*place.iterdir()] if place.is_dir() else [place]:
         whole = path.read_bytes()
         for damaged in (b"", b"no archive", whole[: len(whole) // 2], whole[:-3], None):
             path.unlink()  # what is open has it mapped
             if damaged is not None:
                 path.write_bytes(damaged)
-            with pytest.raises(LookalikeError, match=rf"{folder}.*(again|remove)[^\n]*$"):
-                read()
+            with pytest.raises(LookalikeError, match=rf"{tmp_path}.*(again|remove)[^\n]*$"):
+                read(place)
             path.write_bytes(whole)
-    read()
+    read(place)
 
 
 def test_what_was_saved_without_a_sum_is_read_with_one_warning(tmp_path, monkeypatch):
