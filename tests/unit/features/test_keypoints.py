@@ -36,14 +36,13 @@ def test_positions_and_sizes_are_in_pixels_of_the_full_size_image(height, max_si
 
 
 def test_the_strongest_are_kept_in_the_order_of_all():
-    image = texture(0, 160, 120)
-    everything = kp.extract_keypoints(image)
-    few = kp.extract_keypoints(image, SiftSettings(n_max=20))
-    rows = [row.tobytes() for row in np.column_stack([everything.positions, everything.sizes])]
-    kept = [row.tobytes() for row in np.column_stack([few.positions, few.sizes])]
-    assert len(kept) == 20 < len(rows)
+    def found(**settings):
+        keypoints = kp.extract_keypoints(texture(0, 160, 120), SiftSettings(**settings))
+        return [row.tobytes() for row in np.column_stack([keypoints.positions, keypoints.sizes])]
+
+    rows, kept = found(), found(n_max=20)
+    assert len(kept) == 20 < len(rows) > len(found(contrast_threshold=0.15))
     assert [row for row in rows if row in kept] == kept
-    assert len(kp.extract_keypoints(image, SiftSettings(contrast_threshold=0.15)).sizes) < len(rows)
     spots = blobs([(40.0, 60.0), (150.0, 60.0)])
     spots[:, :95] = 40 + (spots[:, :95] - 40) // 3  # the left spot is fainter
     assert kp.extract_keypoints(spots, SiftSettings(n_max=1)).positions[0] == pytest.approx([150, 60], abs=1)
@@ -82,15 +81,14 @@ def points(manifest, root, shard, n_shards, progress=None):
     return kp.extract_shard(root, manifest, shard, n_shards, progress=progress)
 
 
-KINDS = {
-    descriptors.Blocks: (blocks, lambda image: (descriptors.describe(image, PALETTE),)),
-    kp.KeypointShard: (points, kp.extract_keypoints),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_shards_hold_what_is_found_in_every_usable_image(tmp_path, kind):
-    find, find_in = KINDS[kind]
+@pytest.mark.parametrize(
+    ("kind", "find", "find_in"),
+    [
+        (descriptors.Blocks, blocks, lambda image: (descriptors.describe(image, PALETTE),)),
+        (kp.KeypointShard, points, kp.extract_keypoints),
+    ],
+)
+def test_shards_hold_what_is_found_in_every_usable_image(tmp_path, kind, find, find_in):
     images = {"a class/a.png": texture(0, 224, 230), "blank.png": flat(128), "b.png": texture(1, 300, 200)}
     manifest = write_images(tmp_path, images, first_id=4)
     manifest.loc[2, "status"] = "clutter"

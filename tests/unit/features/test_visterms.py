@@ -2,7 +2,8 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from itertools import count
+from itertools import count, product
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -53,15 +54,15 @@ F = Decimal(2).sqrt() - 1
 
 def slow_patterns(grey):
     """Interpolate with 28 digits, which tell everything apart but exact ties."""
-    padded, codes = np.pad(grey, 2, mode="edge"), np.zeros(grey.shape, np.uint8)
+    padded, codes = np.pad(grey, 2, mode="edge").astype(object), np.zeros(grey.shape, np.uint8)
     for y, x in np.ndindex(*grey.shape):
-        window = padded[y : y + 5, x : x + 5].tolist()
         for bit, (dy, dx) in enumerate(DIRECTIONS):
-            value = far = window[2 + 2 * dy][2 + 2 * dx]
+            near, far = (y + 2 + dy, x + 2 + dx), (y + 2 + 2 * dy, x + 2 + 2 * dx)
+            value = padded[far]
             if bit % 2:
-                sides = window[2 + 2 * dy][2 + dx] + window[2 + dy][2 + 2 * dx]
-                value = (1 - F) ** 2 * window[2 + dy][2 + dx] + F * (1 - F) * sides + F**2 * far
-            codes[y, x] |= (value >= window[2][2] - Decimal("1e-20")) << bit
+                sides = padded[far[0], near[1]] + padded[near[0], far[1]]
+                value = (1 - F) ** 2 * padded[near] + F * (1 - F) * sides + F**2 * padded[far]
+            codes[y, x] |= (value >= padded[y + 2, x + 2] - Decimal("1e-20")) << bit
     return codes
 
 
@@ -107,15 +108,11 @@ def test_an_image_that_is_learned_from_is_read_once_and_described_once_as_room_a
     monkeypatch.setattr(bag_of_visterms, "KEPT_BYTES", kept)
     monkeypatch.setattr(bag_of_visterms, "N_PIXELS", 2000)
     manifest = write_images(tmp_path, {f"{seed}.png": texture(seed, 200, 150) for seed in range(4)})
-    paths, sums, reads = [tmp_path / path for path in manifest["path"]], manifest["sha256"].tolist(), []
-
-    def read(path, sha256=None):
-        reads.append(path)
-        return load_rgb(path)
-
-    monkeypatch.setattr(bag_of_visterms, "load_rgb", read)
+    paths, sums = [tmp_path / path for path in manifest["path"]], manifest["sha256"].tolist()
+    reads = Mock(side_effect=load_rgb)
+    monkeypatch.setattr(bag_of_visterms, "load_rgb", reads)
     describer = BagOfVisterms(words=8, longest_side=0).fit_files(paths, sums, 5, 1, lambda *_: None)
-    assert len(reads) == {0: 8, 100_000: 7, 10**9: 4}[kept]
+    assert reads.call_count == {0: 8, 100_000: 7, 10**9: 4}[kept]
     again = BagOfVisterms(words=8, longest_side=0)
     again.restore(describer.arrays())
     for path, name in zip(paths, sums, strict=True):
@@ -135,16 +132,16 @@ def test_a_palette_finds_well_separated_colours_from_dark_to_light():
 
 def test_pixels_are_drawn_equally_of_each_image_and_do_not_depend_on_the_others(tmp_path):
     manifest = write_images(tmp_path, {f"{n}.png": (np.arange(3600) // 15).reshape(30, 40, 3) for n in range(4)})
-    both = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[3, 1]], 39, seed=4)
-    alone = colours.pool_pixels(tmp_path, manifest, manifest.iloc[[3]], 20, seed=4)
+    drawn = ((manifest.iloc[[3, 1]], 39), (manifest.iloc[[3]], 20))
+    both, alone = (colours.pool_pixels(tmp_path, manifest, pool, n, seed=4) for pool, n in drawn)
     assert both.shape == (40, 3)
     np.testing.assert_array_equal(both[20:], alone)
     assert not np.array_equal(both[:20], alone)
     with pytest.raises(LookalikeError, match="no image to learn a palette"):
         colours.pool_pixels(tmp_path, manifest, manifest.iloc[:0], 9, seed=0)
     image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
-    for n, expected in ((7, 7), (100, 20)):
-        assert len(np.unique(colours.sample_pixels(image, n, np.random.default_rng(0)), axis=0)) == expected
+    samples = (colours.sample_pixels(image, n, np.random.default_rng(0)) for n in (7, 100))
+    assert [len(np.unique(sample, axis=0)) for sample in samples] == [7, 20]
 
 
 def slow_describe(image, palette):
@@ -154,11 +151,10 @@ def slow_describe(image, palette):
         level = np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
         bins = lbp.pattern_bins()[lbp.lbp_patterns(luma(level))]
         nearest = ((level[:, :, None] - palette.astype(float)) ** 2).sum(axis=-1).argmin(axis=-1)
-        for y in range(0, level.shape[0] - 63, 32):
-            for x in range(0, level.shape[1] - 63, 32):
-                block = slice(y, y + 64), slice(x, x + 64)
-                edges = np.bincount(bins[block].ravel(), minlength=59)
-                rows.append(np.r_[edges, np.bincount(nearest[block].ravel(), minlength=len(palette))])
+        for y, x in product(range(0, level.shape[0] - 63, 32), range(0, level.shape[1] - 63, 32)):
+            blocks = ((bins, 59), (nearest, len(palette)))
+            counts = [np.bincount(found[y : y + 64, x : x + 64].ravel(), minlength=n) for found, n in blocks]
+            rows.append(np.concatenate(counts))
     return np.array(rows)
 
 
@@ -275,8 +271,7 @@ def test_weights_are_draft_equation_15(train, rows):
 
 def test_words_in_no_or_all_training_images_weigh_nothing_and_stored_zeros_are_no_words():
     idf = inverse_document_frequencies(sp.csr_array([[1, 0, 2], [3, 0, 0]]))
-    assert idf.tolist() == [0, 0, np.log(2)]
-    assert not np.signbit(idf).any()
+    assert (idf.tolist(), np.signbit(idf).any()) == ([0, 0, np.log(2)], False)
     counts = sp.csr_array([[5, 7, 0], [5, 7, 1]])
     weights = tfidf_rows(counts, idf)
     assert (weights.dtype, weights.toarray().tolist(), counts.nnz) == (np.float32, [[0, 0, 0], [0, 0, 1]], 5)
