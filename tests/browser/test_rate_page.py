@@ -1,8 +1,5 @@
 """The rating page in a real headless browser: rate, reload, export, read back."""
 
-from pathlib import Path
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,11 +13,6 @@ from lookalike.studies.human.ratings import read_ratings
 pytestmark = pytest.mark.browser
 
 
-class RatingPage(NamedTuple):
-    plan: pd.DataFrame
-    file: Path
-
-
 def make_page(folder, seed=0):
     """A plan of 3 queries with 4 + 4 candidates from three classes of coloured noise."""
     paths = [f"{label}/{label}_{number:04d}.png" for label in ("boat", "tree", "house") for number in range(8)]
@@ -31,8 +23,8 @@ def make_page(folder, seed=0):
     nearest = [(query, path, rank) for query in paths[:12] for rank, path in enumerate(rng.permutation(paths)[:5])]
     table = pd.DataFrame(nearest, columns=["query_path", "path", "rank"])
     plan = plan_from_neighbours(table, seed=seed, n_queries=3, n_retrieved=4, n_random=4)
-    write_page(plan, folder, folder / f"page-{seed}.html", title="Boats & <trees>")
-    return RatingPage(plan, folder / f"page-{seed}.html")
+    write_page(plan, folder, file := folder / f"page-{seed}.html", title="Boats & <trees>")
+    return plan, file.as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +33,13 @@ def rating_page(tmp_path_factory):
 
 
 @pytest.fixture
+def plan(rating_page):
+    return rating_page[0]
+
+
+@pytest.fixture
 def page(tab, rating_page):
-    tab.goto(rating_page.file.as_uri())
+    tab.goto(rating_page[1])
     return tab
 
 
@@ -56,8 +53,12 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
-def answer_shown(page, candidate):
-    return page.locator(".card").nth(candidate - 1).get_attribute("data-answer")
+def answers_shown(page, *candidates):
+    return [page.locator(".card").nth(candidate - 1).get_attribute("data-answer") for candidate in candidates]
+
+
+def where(page):
+    return page.locator("#where").inner_text()
 
 
 def focused(page):
@@ -83,15 +84,15 @@ def answers_of(ratings):
     return dict(zip(zip(given["query"], given["position"], strict=True), given["answer"], strict=True))
 
 
-def test_rate_reload_export_and_read_back(page, rating_page, tmp_path):
+def test_rate_reload_export_and_read_back(page, plan, tmp_path):
     assert page.locator("#title").inner_text() == "Boats & <trees>"
     begin(page, 'Ada "B", Čapek')
     press(page, "g", "n", "3", "ArrowRight", "1")
     answered = ["good", "not_good", "cant_say", None, "good", None]
-    assert [answer_shown(page, number) for number in range(1, 7)] == answered
+    assert answers_shown(page, 1, 2, 3, 4, 5, 6) == answered
     assert focused(page).startswith("Candidate 6 of 8")
     page.keyboard.press("Enter")
-    assert page.locator("#where").inner_text() == "Query 2 of 3"
+    assert where(page) == "Query 2 of 3"
     assert focused(page).startswith("Candidate 1 of 8")
     click_answer(page, 7, "Good")
     click_answer(page, 2, "Good")
@@ -99,24 +100,24 @@ def test_rate_reload_export_and_read_back(page, rating_page, tmp_path):
     page.get_by_role("button", name="Next query").click()
     click_answer(page, 8, "Not good")
     page.keyboard.press("PageUp")
-    assert page.locator("#where").inner_text() == "Query 2 of 3"
+    assert where(page) == "Query 2 of 3"
 
     page.once("dialog", lambda dialog: dialog.accept())
     page.reload()
-    assert page.locator("#where").inner_text() == "Query 2 of 3"
+    assert where(page) == "Query 2 of 3"
     assert page.locator("#done-count").inner_text() == "2 of 3 done"
-    assert [answer_shown(page, number) for number in (1, 2, 7)] == [None, "cant_say", "good"]
+    assert answers_shown(page, 1, 2, 7) == [None, "cant_say", "good"]
     assert page.locator(".rated-by").inner_text() == 'Rated by Ada "B", Čapek'
 
     page.keyboard.press("PageDown")
-    assert answer_shown(page, 8) == "not_good"
+    assert answers_shown(page, 8) == ["not_good"]
     page.keyboard.press("Enter")
     assert page.locator("#end-summary").inner_text() == "You answered 7 candidates of 24 and called 3 good."
     file = export(page, tmp_path, "#end-export")
-    assert file.name == f"ratings-Ada-B-Čapek-{plan_fingerprint(rating_page.plan)}.csv"
+    assert file.name == f"ratings-Ada-B-Čapek-{plan_fingerprint(plan)}.csv"
     assert page.locator("#end-saved").inner_text() == "Exported."
 
-    ratings = read_ratings([file], rating_page.plan)
+    ratings = read_ratings([file], plan)
     assert set(ratings["rater"]) == {'Ada "B", Čapek'}
     assert answers_of(ratings) == {
         (1, 1): "good", (1, 2): "not_good", (1, 3): "cant_say", (1, 5): "good",
@@ -136,15 +137,15 @@ def test_tabs_share_answers_and_another_plan_has_its_own(context, page, tmp_path
     other.goto(page.url)
     other.keyboard.press("n")  # it goes on where the first stands
     page.wait_for_selector(".card[data-answer='not_good']")
-    assert [answer_shown(page, number) for number in (1, 2)] == ["good", "not_good"]
-    other.goto(make_page(tmp_path, seed=5).file.as_uri())
+    assert answers_shown(page, 1, 2) == ["good", "not_good"]
+    other.goto(make_page(tmp_path, seed=5)[1])
     assert other.locator("#start").is_visible()
     begin(other, "Bob")
-    assert answer_shown(other, 1) is None
+    assert answers_shown(other, 1) == [None]
     other.keyboard.press("n")
     page.once("dialog", lambda dialog: dialog.accept())
     page.reload()
-    assert answer_shown(page, 1) == "good"
+    assert answers_shown(page, 1) == ["good"]
 
 
 def test_arrows_follow_the_rows_and_stop_at_the_edges(page):
@@ -160,7 +161,7 @@ def test_arrows_follow_the_rows_and_stop_at_the_edges(page):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_export_needs_a_name_and_asks_before_the_end(page, rating_page, tmp_path):
+def test_export_needs_a_name_and_asks_before_the_end(page, plan, tmp_path):
     begin(page, "")
     assert "Say who you are first" in page.locator("#rater-problem").inner_text()
     assert page.locator("#rating").is_hidden()
@@ -170,7 +171,7 @@ def test_export_needs_a_name_and_asks_before_the_end(page, rating_page, tmp_path
     assert "You have not finished 3 queries" in page.locator("#confirm-text").inner_text()
     page.locator("#confirm-no").click()
     with pytest.raises(LookalikeError, match="holds no answer in a query that is done"):
-        read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
+        read_ratings([export(page, tmp_path, unfinished=True)], plan)
     # the second query is answered in part, but not left by Next: it does not count
     page.locator("#next").click()
     page.keyboard.press("g")
@@ -178,7 +179,7 @@ def test_export_needs_a_name_and_asks_before_the_end(page, rating_page, tmp_path
     assert "You have not finished 2 queries" in page.locator("#confirm-text").inner_text()
     page.locator("#confirm-no").click()
     with pytest.warns(UserWarning, match="Ada B. has done 1 of 3 queries"):
-        ratings = read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
+        ratings = read_ratings([export(page, tmp_path, unfinished=True)], plan)
     assert answers_of(ratings) == {(1, 1): "good"}
     assert set(ratings["query"]) == {1}
 
@@ -203,32 +204,32 @@ def test_start_over_asks_and_then_forgets(page):
     assert "All answers of Ada B. on this page are deleted." in page.locator("#confirm-text").inner_text()
     assert "not exported yet" in page.locator("#confirm-text").inner_text()
     page.keyboard.press("Escape")
-    assert answer_shown(page, 1) == "good"
+    assert answers_shown(page, 1) == ["good"]
     page.locator("#start-over").click()
     page.locator("#confirm-yes").click()
     page.locator("#start").wait_for()
     assert page.get_by_label("Your name or initials").first.input_value() == ""
     begin(page, "Bob")
-    assert answer_shown(page, 1) is None
+    assert answers_shown(page, 1) == [None]
     assert page.locator("#rated-by").inner_text() == "Bob"
 
 
 def test_enter_presses_the_button_that_has_the_focus(page):
     begin(page)
     press(page, "Tab", "Tab", "Enter")
-    assert page.locator("#where").inner_text() == "Query 1 of 3"
-    assert answer_shown(page, 1) == "not_good"
+    assert where(page) == "Query 1 of 3"
+    assert answers_shown(page, 1) == ["not_good"]
     page.keyboard.press("?")
     assert page.get_by_role("dialog", name="How to rate").is_visible()
     press(page, "PageDown", "Tab", "Enter")  # while it is open, keys are its own; the last closes it
     assert page.get_by_role("dialog").count() == 0
-    assert page.locator("#where").inner_text() == "Query 1 of 3"
+    assert where(page) == "Query 1 of 3"
     page.locator("#next").focus()
     page.keyboard.press("Enter")
-    assert page.locator("#where").inner_text() == "Query 2 of 3", "once, not by the button and by the page"
+    assert where(page) == "Query 2 of 3", "once, not by the button and by the page"
     # on a candidate itself it goes on, as the help says
     page.keyboard.press("Enter")
-    assert page.locator("#where").inner_text() == "Query 3 of 3"
+    assert where(page) == "Query 3 of 3"
 
 
 def test_candidates_and_answers_have_names_and_states(page):
@@ -242,18 +243,18 @@ def test_candidates_and_answers_have_names_and_states(page):
     # one stop of the Tab key per candidate, then its three answers
     assert page.locator(".card[tabindex='0']").count() == 1
     press(page, "Tab", "Space")
-    assert answer_shown(page, 2) == "good"
+    assert answers_shown(page, 2) == ["good"]
     assert page.get_by_role("progressbar", name="Queries done").count() == 1
 
 
 @pytest.mark.parametrize("spoilt", ["{", "null", '{"rater": 1}', '{"rater": "x", "screen": "rate", "current": 99}'])
-def test_damaged_progress_is_passed_over(page, rating_page, spoilt):
-    key = "lookalike-rating:" + plan_fingerprint(rating_page.plan)
+def test_damaged_progress_is_passed_over(page, plan, spoilt):
+    key = "lookalike-rating:" + plan_fingerprint(plan)
     page.evaluate("([key, text]) => localStorage.setItem(key, text)", [key, spoilt])
     page.reload()
     begin(page)
     page.keyboard.press("g")
-    assert answer_shown(page, 1) == "good"
+    assert answers_shown(page, 1) == ["good"]
 
 
 @pytest.mark.parametrize(
@@ -264,12 +265,12 @@ def test_damaged_progress_is_passed_over(page, rating_page, spoilt):
     ],
     ids=["refused", "full"],
 )
-def test_without_storage_the_page_warns_and_works(page, rating_page, tmp_path, broken):
+def test_without_storage_the_page_warns_and_works(page, plan, tmp_path, broken):
     page.context.add_init_script(broken)
     page.reload()
     assert "keeps no progress" in page.locator("#no-storage").inner_text()
     begin(page)
     press(page, "g", "PageDown")
     with pytest.warns(UserWarning, match="has done 1 of 3"):
-        ratings = read_ratings([export(page, tmp_path, unfinished=True)], rating_page.plan)
+        ratings = read_ratings([export(page, tmp_path, unfinished=True)], plan)
     assert answers_of(ratings) == {(1, 1): "good"}

@@ -31,29 +31,17 @@ def opened(tab, report):
     return open_page
 
 
-def overflow(page):
-    """Return what reaches past the right edge of a page that scrolls sideways; nothing where it does not."""
-    found = page.evaluate(
-        """() => {
-          const root = document.documentElement
-          if (root.scrollWidth <= root.clientWidth) return []
-          const wide = (one) => one.getBoundingClientRect().right > root.clientWidth + 1 && !one.closest(".scroll")
-          const found = [...document.body.querySelectorAll("*")].filter(wide).slice(0, 5)
-          return [`${root.scrollWidth} > ${root.clientWidth}`, ...found.map((one) => one.outerHTML.slice(0, 120))]
-        }"""
-    )
-    return found
-
-
-def clipped(page):
-    """Tables of which a part is out of sight, with all that folds opened."""
-    return page.evaluate(
-        """() => {
-          document.querySelectorAll("details").forEach((one) => { one.open = true })
-          const tables = [...document.querySelectorAll(".cards")]
-          return tables.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.outerHTML.slice(0, 160))
-        }"""
-    )
+OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true })"
+OVERFLOW = """() => {
+  const root = document.documentElement
+  if (root.scrollWidth <= root.clientWidth) return []
+  const wide = (one) => one.getBoundingClientRect().right > root.clientWidth + 1 && !one.closest(".scroll")
+  return [document.body, ...document.body.querySelectorAll("*")].filter(wide).map((one) => one.outerHTML.slice(0, 120))
+}"""
+"""What reaches past the right edge of a page that scrolls sideways; nothing where it does not."""
+CLIPPED = """() => [...document.querySelectorAll(".cards")]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.outerHTML.slice(0, 160))"""
+"""Tables of which a part is out of sight."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,9 +49,10 @@ def test_every_page_opens_at_every_width(opened, take_screenshot, name):
     page = opened(name)
     for width in (360, 900, 1400):  # a phone, a tablet, a wide screen
         page.set_viewport_size({"width": width, "height": 900})
-        assert overflow(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(OVERFLOW)
         take_screenshot(page, f"{name.removesuffix('.html')}-{width}")
-        assert width == 900 or clipped(page) == []
+        page.evaluate(OPEN)
+        assert width == 900 or page.evaluate(CLIPPED) == []
     assert page.locator("h1").inner_text().strip()
     assert page.title().strip()
     page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")  # every picture can be read
@@ -98,7 +87,7 @@ def test_the_keyboard_skips_to_the_content(opened):
 @pytest.mark.parametrize("name", [PAPER, "claims.html", "made.html"])
 def test_tables_are_sorted_by_their_heads(opened, name):
     page = opened(name)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    page.evaluate(OPEN)
     tables = page.locator("table.sortable, .sortable > table")
     n_numeric = 0
     for table in tables.all()[:2]:
@@ -192,14 +181,13 @@ def test_nothing_is_missing_without_javascript(chromium, report, name):
         page.goto((report / name).as_uri())
         articles = page.locator("article.exhibit")
         assert articles.locator(".caption").count() == articles.count()
-        for part in (".caption", ".picture img"):
-            found = articles.locator(part)
-            assert found.evaluate_all("all => all.filter((one) => !one.checkVisibility()).map((one) => one.id)") == []
+        hidden = "all => all.filter((one) => !one.checkVisibility()).map((one) => one.id)"
+        assert articles.locator(".caption, .picture img").evaluate_all(hidden) == []
         if name in ("jmlr2010.html", "beyond.html"):
             assert articles.locator(".caption").count() >= 4
         assert page.locator(".gallery-tools:visible").count() == 0
         queries = page.locator(".gallery-query")
-        assert queries.evaluate_all("all => all.every((one) => one.checkVisibility())")
+        assert queries.evaluate_all(hidden) == []
         assert (queries.count() > 0) == (name == "gallery.html")
         assert len(page.locator("main").inner_text()) > 100
 
@@ -215,9 +203,8 @@ def test_no_page_has_a_serious_obstacle(opened, name):
         results = axe.run(page, ALIKE, {"resultTypes": ["violations"], **options}).response
         for violation in results["violations"]:
             if violation["impact"] in ("serious", "critical"):
-                found.append(
-                    f"{scheme}: {violation['id']} ({violation['help']}): {violation['nodes'][0]['html'][:160]}"
-                )
+                node = violation["nodes"][0]["html"][:160]
+                found.append(f"{scheme}: {violation['id']} ({violation['help']}): {node}")
     assert found == []
 
 

@@ -149,12 +149,9 @@ def make_inputs(here: Path) -> None:
         f"fit vectors.parquet --output v.lookalike --hold-out 0.25 {STEPS}",
         f"fit photos --output w.lookalike --words 8 {STEPS} --no-cache",
         "index m.lookalike photos --output g.lookalike --cache cache",
-        "features photos --output a.npy --representation hog --cache cache",
     ):
         if main([*line.split(), "--quiet"]):
             raise RuntimeError(line)
-    for name in ("a.npy", "a.csv"):
-        Path(name).unlink()
 
 
 def spoil_bytes(call: Call) -> bool:
@@ -264,19 +261,11 @@ def spoil_options(call: Call) -> bool:
     """Change, drop, repeat or add a word of the command line."""
     chance, argv = call.random, call.argv
     place = chance.randrange(1, len(argv)) if len(argv) > 1 else 0
-    match chance.randrange(8):
-        case 0 if place:
-            del argv[place]
-        case 1:
-            argv.insert(place, argv[place])
-        case 2 | 3:
-            argv += [chance.choice(OPTIONS), chance.choice(VALUES)]
-        case 4:
-            argv.append(chance.choice(OPTIONS))
-        case 5:
-            argv += ["--set", chance.choice([value for value in VALUES if "=" in value])]
-        case _:
-            argv[place] = chance.choice(VALUES)
+    value, option = chance.choice(VALUES), chance.choice(OPTIONS)
+    setting = chance.choice([value for value in VALUES if "=" in value])
+    changed = [argv[:place] + argv[place + 1 :] if place else argv, argv[: place + 1] + argv[place:]]
+    changed += [argv + words for words in ([option, value], [option, value], [option], ["--set", setting])]
+    argv[:] = chance.choice([*changed, *2 * [[*argv[:place], value, *argv[place + 1 :]]]])
     return True
 
 

@@ -44,18 +44,18 @@ def block_counts(n, seed=0):
     return np.hstack(parts).astype(np.uint16)
 
 
+def write_shards(folder, kind, none, images, split):
+    """Write what was found in images {id: arrays}, joined into this kind, to a file for each list of ids."""
+    paths = [folder / f"{kind.__name__}-{number:03d}.npz" for number in range(len(split))]
+    for ids, path in zip(split, paths, strict=True):
+        save_shard(join_images(kind, ids, none, [images[i] for i in ids]), path)
+    return paths
+
+
 def write_blocks(folder, images, split):
     """Write the block counts of images {id: counts} to a file for each list of ids."""
-    none = (np.empty((0, 79), np.uint16),)
-    shards = [join_images(Blocks, ids, none, [(images[i],) for i in ids]) for ids in split]
-    return write_shards(folder, "blocks", shards)
-
-
-def write_shards(folder, name, shards):
-    paths = [folder / f"{name}-{number:03d}.npz" for number in range(len(shards))]
-    for shard, path in zip(shards, paths, strict=True):
-        save_shard(shard, path)
-    return paths
+    found = {number: (counts,) for number, counts in images.items()}
+    return write_shards(folder, Blocks, (np.empty((0, 79), np.uint16),), found, split)
 
 
 def sift_descriptors(n, n_centres=40, seed=0):
@@ -67,10 +67,9 @@ def sift_descriptors(n, n_centres=40, seed=0):
 
 def write_keypoints(folder, images, split):
     """Write the descriptors of images, named by number, to a file for each list of numbers."""
-    found = [(image, np.random.default_rng(len(image)).random((len(image), 2), np.float32)) for image in images]
-    found = [Keypoints(image, places, np.ones(len(image), np.float32)) for image, places in found]
-    shards = [join_images(KeypointShard, ids, NO_KEYPOINTS, [found[i] for i in ids]) for ids in split]
-    return write_shards(folder, "keypoints", shards)
+    places = [np.random.default_rng(len(image)).random((len(image), 3), np.float32) for image in images]
+    found = [Keypoints(image, table[:, :2], table[:, 2]) for image, table in zip(images, places, strict=True)]
+    return write_shards(folder, KeypointShard, NO_KEYPOINTS, found, split)
 
 
 def nearest(points, words):

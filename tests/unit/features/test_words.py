@@ -21,7 +21,6 @@ from lookalike.features.codebook import learn_codebook
 from lookalike.features.descriptors import normalise
 from lookalike.features.keypoints import as_vectors, load_descriptors
 from lookalike.features.published_words import read_published_words
-from lookalike.features.shards import join_images
 
 IMAGES = [sift_descriptors(size, seed=seed) for seed, size in enumerate((90, 0, 310, 150, 1, 249, 200))]
 SPLITS = [[[0, 1, 2, 3, 4, 5, 6]], [[0, 3, 6], [1, 4], [], [2, 5]], [[6, 5], [4, 3, 2], [1, 0]]]
@@ -182,10 +181,9 @@ BOX = ["query", "image_id", "x_min", "y_min", "x_max", "y_max"]
 
 def write_words(folder, *shards):
     """Write a file of words for each {image id: rows of word, x and y}."""
-    tables = [[np.array(rows, np.float32).reshape(-1, 3) for rows in images.values()] for images in shards]
-    parts = [[(table[:, 0].astype(np.int32), table[:, 1:]) for table in own] for own in tables]
-    joined = [join_images(wd.WordShard, list(images), NONE, own) for images, own in zip(shards, parts, strict=True)]
-    return write_shards(folder, "words", joined)
+    tables = {i: np.array(rows, np.float32).reshape(-1, 3) for images in shards for i, rows in images.items()}
+    found = {i: (table[:, 0].astype(np.int32), table[:, 1:]) for i, table in tables.items()}
+    return write_shards(folder, wd.WordShard, NONE, found, [*map(list, shards)])
 
 
 @pytest.mark.parametrize("n_files", [1, 3])
