@@ -11,7 +11,7 @@ from PIL import Image
 
 from lookalike.core.files import write_json
 from lookalike.exhibits.claims import COLUMNS, claims_markdown, claims_of, decided
-from lookalike.exhibits.drawing import Chart, Curve, Line
+from lookalike.exhibits.drawing import Chart, Curve, ruler
 from lookalike.exhibits.model import Axis, Drawn, Entry, Found, Mark, Ranking
 from lookalike.exhibits.neighbours import GAIN, RANDOM, gallery_of
 from lookalike.exhibits.registry import Exhibit
@@ -55,7 +55,7 @@ def curves(study):
     curves = [Curve(name.upper(), LOOKS[name], frame[frame["series"] == name], "k", "p") for name in METHODS]
     axes = Axis("Number of neighbours k", text="k = {:.0f}"), Axis("Precision at top k", low=0, text="{:.3f}")
     chart = Chart(1)
-    chart.panel("10 classes", *axes, curves, [Line("chance", 0.1)])
+    chart.panel("10 classes", *axes, curves).axhline(0.1, label="chance", **ruler())
     return chart.drawn(frame, titles={"series": {name: name.upper() for name in METHODS}})
 
 
@@ -66,7 +66,7 @@ def differences(study):
     curve = Curve("difference", replace(LOOKS["oasis"], kind="points"), frame, "row", "difference")
     rows = Axis("", ticks=((0, "OASIS <b>"), (1, "MCML"), (2, "LEGO")), low=-0.6, high=2.6)
     chart = Chart(1)
-    chart.panel("", rows, Axis("Difference (points)", text="{:+.1f}"), [curve], [Line("zero", 0)])
+    chart.panel("", rows, Axis("Difference (points)", text="{:+.1f}"), [curve])
     return chart.drawn(frame)
 
 

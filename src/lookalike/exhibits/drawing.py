@@ -62,7 +62,12 @@ Where = Mapping[str, str]
 PRINTED, UPRIGHT = ", printed", ", upright"
 """What stands behind a method in the column ``method`` of rows that are no curve."""
 NO_ROWS = pd.DataFrame({name: pd.Series(dtype="object") for name in ("method", "mean")})
-THIN, DASHED, DOTTED = Look(GREY, "", kind="thin"), Look(BLACK, "", "--"), Look(GREY, "", ":")
+THIN = Look(GREY, "", kind="thin")
+
+
+def ruler(colour: str = BLACK, line: str = "--") -> Style:
+    """Return how a straight line across a panel is drawn: behind the curves."""
+    return {"color": colour, "linestyle": line, "linewidth": 1.0, "zorder": 1.5}
 
 
 class Curve(NamedTuple):
@@ -77,18 +82,6 @@ class Curve(NamedTuple):
     """Columns of the bounds of each point; None where there are none."""
 
 
-class Line(NamedTuple):
-    """A straight line across a panel."""
-
-    name: str
-    at: float
-    look: Look = DASHED
-    upright: bool = False
-    label: str = ""
-    """Words at its right end, such as its value."""
-    label_left: bool = False
-
-
 class Chart:
     """Panels of curves on one canvas, in rows of at most three, with one legend; the SVG tells points' numbers."""
 
@@ -98,15 +91,14 @@ class Chart:
         n_rows = math.ceil(n / n_columns)
         width, height = size or ({1: 3.6, 2: 3.1}.get(n_columns, 7.4 / n_columns), 2.35)
         self.canvas = new_figure(width * n_columns, 0.45 + height * n_rows)
-        self._axes = [*self.canvas.subplots(n_rows, n_columns, squeeze=False).ravel()]
+        self._axes: list[Axes] = [*self.canvas.subplots(n_rows, n_columns, squeeze=False).ravel()]
         for spare in self._axes[n:]:
             spare.remove()
         self._titles: list[PointTitle] = []
+        self._amounts: list[Axes] = []
         self._empty: list[str] = []
 
-    def panel(
-        self, title: str, x: Axis, y: Axis, curves: Iterable[Curve] = (), lines: Iterable[Line] = (), empty: str = ""
-    ) -> None:
+    def panel(self, title: str, x: Axis, y: Axis, curves: Iterable[Curve] = (), empty: str = "") -> Axes:
         """Draw the next panel, thin curves behind all others; words say why one is `empty`."""
         from matplotlib.ticker import NullLocator
 
@@ -130,21 +122,23 @@ class Chart:
                 where = names.get(point.x) or number_text(x, point.x)
                 text = "\n".join(filter(None, (curve.name, where, number_text(y, point.y, point.low, point.high))))
                 self._titles.append((axis, point.across, point.y, text))
-        for line in lines:
-            draw_line(axis, line)
         axis.set(xlim=(x.low, x.high), ylim=(y.low, y.high))
-        # heights mislead where an axis of amounts leaves 0 out
-        if y.label and y.scale == "linear" and not y.ticks and min(axis.get_ylim()) > 0:
-            axis.set_ylabel(f"{y.label} (axis cut)")
+        if y.label and y.scale == "linear" and not y.ticks:
+            self._amounts.append(axis)
         self._empty.append(empty)
         if empty:
             axis.set(xticks=[], yticks=[])
             axis.text(0.5, 0.5, empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
+        return axis
 
     def drawn(self, frame: pd.DataFrame, **about: Any) -> Drawn:
         """Draw the legend, and return the figure with what else there is of it; without a panel it is not run."""
         if all(self._empty):
             raise NothingToShowError(next(iter(self._empty), "nothing was measured"))
+        for axis in self._amounts:
+            # heights mislead where an axis of amounts leaves 0 out
+            if min(axis.get_ylim()) > 0:
+                axis.set_ylabel(f"{axis.get_ylabel()} (axis cut)")
         draw_legend(self.canvas)
         return Drawn(frame, canvas=self.canvas, point_titles=self._titles, **about)
 
@@ -226,17 +220,6 @@ def draw_curve(axis: Axes, curve: Curve, points: pd.DataFrame) -> None:
         axis.errorbar(x[kept], y[kept], yerr=reach, linestyle="none", zorder=3, **bars)
 
 
-def draw_line(axis: Axes, line: Line) -> None:
-    """Draw a level or an upright line, behind the curves, with its words at one end."""
-    look: Style = {"color": line.look.colour, "linestyle": line.look.line, "linewidth": 1.0, "zorder": 1.5}
-    (axis.axvline if line.upright else axis.axhline)(line.at, label=line.name, **look)
-    if line.label:
-        place, shift, side = (0, 3, "left") if line.label_left else (1, -3, "right")
-        words: Style = {"ha": side, "va": "top", "color": line.look.colour, "fontsize": 7}
-        across: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        axis.annotate(line.label, (place, line.at), (shift, -3), **across, **words)
-
-
 def draw_legend(canvas: Canvas) -> None:
     """Draw one legend for all panels, in the order in which series were first drawn, in as few even rows as fit."""
     entries: dict[str, Artist] = {}
@@ -246,17 +229,15 @@ def draw_legend(canvas: Canvas) -> None:
     labels = list(entries)
     if not labels:
         return
-    n_columns = 1
-    for columns in range(len(labels), 1, -1):
+    for n_columns in range(len(labels), 0, -1):
         # about 15 letters an inch, of which line and gaps take 9 in each column; the first have one entry more
-        widths = [max(map(len, column)) + 9 for column in np.array_split(np.array(labels), columns)]
+        widths = [max(map(len, column)) + 9 for column in np.array_split(np.array(labels), n_columns)]
         if sum(widths) <= 15 * canvas.get_figwidth():
-            n_columns = math.ceil(len(labels) / math.ceil(len(labels) / columns))
             break
     n_rows = math.ceil(len(labels) / n_columns)
     # a tall legend does not take its room from the panels
     canvas.set_figheight(canvas.get_figheight() + LEGEND_ROW * max(0, n_rows - 2))
-    canvas.legend(entries.values(), labels, loc="outside lower center", ncols=n_columns)
+    canvas.legend(entries.values(), labels, loc="outside lower center", ncols=math.ceil(len(labels) / n_rows))
 
 
 def number_text(form: Axis, value: float, low: float = math.nan, high: float = math.nan) -> str:
@@ -338,7 +319,7 @@ def draw_panel(
     chart: Chart, title: str, exhibit: Exhibit, study: Study, place: Where, own: pd.DataFrame
 ) -> list[pd.DataFrame]:
     """Draw one panel, with its curves or why there are none; return rows of what is no curve, for the CSV."""
-    layout, methods, lines = exhibit.figure, values_of(exhibit, study, "method"), list[Line]()
+    layout = exhibit.figure
     level, upright = (mean_of(line if len(own) else None, study, place) for line in (layout.level, layout.upright))
     upright = upright.rename(columns={"mean": "x"}).assign(method=upright["method"] + UPRIGHT)
     stop = float(upright["x"].mean())
@@ -347,20 +328,25 @@ def draw_panel(
         method = str(name).removesuffix(PRINTED)
         look = replace(look_of(method), kind="points", hollow=True)
         curves.append(Curve(f"{study.title_of(method)}{PRINTED}", look, rows))
+    first = next(iter(values_of(exhibit, study, "method")), "")
+    empty = "" if curves else study.why_absent(place.get("setting", ""), first)
+    panel = chart.panel(title, axis_of(layout.x, own, "x"), axis_of(layout.y, own, "y"), curves, empty)
+    if not curves:
+        return []
     if layout.zero:
-        lines.append(Line(layout.zero, 0))
+        panel.axhline(0, label=layout.zero, **ruler())
     if layout.level is not None and len(level):
         value = float(level["mean"].mean())
-        # it stands at the end of its line that is farther from the upright one
-        is_left = 2 * stop > max(stop, *own["x"], *printed.get("x", ()))
-        lines.append(Line(layout.level.name, value, label=f"{value:.2f}" * layout.level.has_value, label_left=is_left))
+        panel.axhline(value, label=layout.level.name, **ruler())
+        if layout.level.has_value:
+            # it stands at the end of its line that is farther from the upright one
+            is_left = 2 * stop > max(stop, *own["x"], *printed.get("x", ()))
+            place_of, shift, side = (0, 3, "left") if is_left else (1, -3, "right")
+            words: Style = {"ha": side, "va": "top", "color": BLACK, "fontsize": 7}
+            across: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+            panel.annotate(f"{value:.2f}", (place_of, value), (shift, -3), **across, **words)
     if layout.upright is not None and len(upright):
-        lines.append(Line(layout.upright.name, stop, DOTTED, upright=True))
-    axes = axis_of(layout.x, own, "x"), axis_of(layout.y, own, "y")
-    if not curves:
-        chart.panel(title, *axes, empty=study.why_absent(place.get("setting", ""), next(iter(methods), "")))
-        return []
-    chart.panel(title, *axes, curves, lines)
+        panel.axvline(stop, label=layout.upright.name, **ruler(GREY, ":"))
     return [level, upright, printed]
 
 

@@ -10,7 +10,7 @@ from made_report import toy_study
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.exhibits.drawing import Chart, Curve, Line, save
+from lookalike.exhibits.drawing import Chart, Curve, ruler, save
 from lookalike.exhibits.image_grid import WRONG, draw_grid, tile_of
 from lookalike.exhibits.model import Axis, Drawn, Tile
 from lookalike.exhibits.style import LOOKS, Look, paper_style
@@ -25,8 +25,8 @@ def figure():
     frame = pd.DataFrame({"k": x, "p": 1 / x, "low": 0.9 / x, "high": 1.1 / x})
     hollow, chart = Look("#000000", "s", kind="points", hollow=True), Chart(2)
     curves = Curve("OASIS", LOOKS["oasis"], frame, "k", "p"), Curve("printed", hollow, frame, "k", "p", None)
-    lines = Line("chance", 0.1, label="0.10"), Line("stop", 7, Look("#000", "", ":"), upright=True)
-    chart.panel("one", Axis("k", "log", ticks=((1.0, "one"), (10.0, "ten"))), Axis("P@k", low=0), curves, lines)
+    axis = chart.panel("one", Axis("k", "log", ticks=((1.0, "one"), (10.0, "ten"))), Axis("P@k", low=0), curves)
+    axis.axhline(0.1, label="chance", **ruler())
     chart.panel("two", Axis(), Axis(), empty="nothing here")
     return chart.drawn(frame)
 
@@ -48,7 +48,7 @@ def test_the_same_numbers_give_the_same_bytes(draw, tmp_path):
 def test_lines_show_all_points_with_their_error_bars_and_the_legend_names_each_once():
     canvas = figure().canvas
     (legend,), (axis, empty) = canvas.legends, canvas.axes
-    assert sorted(text.get_text() for text in legend.get_texts()) == ["OASIS", "chance", "printed", "stop"]
+    assert sorted(text.get_text() for text in legend.get_texts()) == ["OASIS", "chance", "printed"]
     curve = max(axis.lines, key=lambda line: len(line.get_xdata()))
     assert np.allclose(curve.get_ydata(), 1 / np.arange(1, 31))
     assert len(axis.containers) == 1  # error bars of ours; print has none

@@ -9,7 +9,7 @@ from textwrap import wrap
 import numpy as np
 import pandas as pd
 
-from lookalike.exhibits.drawing import Chart, Curve, Line
+from lookalike.exhibits.drawing import Chart, Curve, ruler
 from lookalike.exhibits.model import Axis, Drawn
 from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, Look
@@ -50,7 +50,6 @@ def sampling(study: FinegrainedStudy) -> Drawn:
     frame = frame.sort_values(["metric", "series", "percent"], ascending=[False, False, True], ignore_index=True)
     titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
     percent, chart = study.chosen_percent, Chart(len(titles))
-    chosen = Line(f"share of DeepRanking ({percent}%)", percent, Look(BLACK, "", ":"), upright=True)
     x = Axis("Out-of-class negatives (%)", low=-4, high=104, text="{:.0f}% out-of-class")
     for metric, title in titles.items():
         # weighted sampling is a line in its band
@@ -59,7 +58,8 @@ def sampling(study: FinegrainedStudy) -> Drawn:
             for name, look in SAMPLING_LOOKS.items()
             if len(own := select(frame, metric=metric, series=name))
         ]
-        chart.panel("", x, Axis(title, text="{:,.1f}"), curves, [chosen])
+        panel = chart.panel("", x, Axis(title, text="{:,.1f}"), curves)
+        panel.axvline(percent, label=f"share of DeepRanking ({percent}%)", **ruler(line=":"))
     about = "Weighted sampling draws images by their relevance, uniform sampling draws all alike."
     names = {"series": {name: f"{name} sampling" for name in SAMPLING_LOOKS}}
     return chart.drawn(frame, notes=(about, "The printed curves have no numbers."), titles=names)

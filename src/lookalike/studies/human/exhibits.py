@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from lookalike.core.files import check_folder
-from lookalike.exhibits.drawing import Chart, Curve, Line, lettered
+from lookalike.exhibits.drawing import Chart, Curve, lettered, ruler
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, draw_grid, tile_of
 from lookalike.exhibits.model import Axis, Drawn, NothingToShowError, Tile
 from lookalike.exhibits.printed import plus_minus, with_printed
@@ -20,6 +21,9 @@ from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PU
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.ratings import OASIS
 from lookalike.studies.human.study import HumanStudy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 MARKS = {
@@ -33,10 +37,9 @@ SELECTED = {1: Look(ORANGE, "P"), 6: Look(BLUE, "s"), 11: Look(GREEN, "^"), 16: 
 """Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
 PRINTED = {"human_p@10": "precision_at_10", "human_precision_peak": "precision_peak"}
 """Printed metric, in percent, to the single number of ours."""
+AT_TEN, RATED = "printed, at k = 10", "raters, mean"
 PRECISION = Axis("Precision", low=-0.03, high=1.03, text="{:.3f}")
 COLUMNS = ["row", "image_id", "file", "class", "rank", "score", "role", "relevant", "average_precision"]
-Part = tuple[str, pd.DataFrame, int, list[Curve], list[Line]]
-"""Title of a panel, its rows, how many images it is over, and what it shows."""
 SHOWN = ["series", "query", "order", "precision", "low", "high", "lowest", "highest"]
 
 
@@ -94,21 +97,14 @@ def _tile(root: Path, image: pd.Series) -> Tile:
 def curves(study: HumanStudy) -> Drawn:
     """Draw which share of the first k images of OASIS is good for raters: in the mean, or of single queries."""
     name = study.exhibit.name if study.exhibit is not None else ""
-    single = {"fig3b": [_of_all_queries], "fig3c": [_of_selected_queries]}
-    parts = single.get(name, [_of_all_queries, _of_selected_queries])
-    chart, panels = Chart(len(parts)), [part(study) for part in parts]
-    for title, (_, _, n, drawn, lines) in zip(lettered([about[0] for about in panels]), panels, strict=True):
-        ticks = tuple((float(k), str(k)) for k in range(1, n + 1))
-        x = Axis("Number of neighbours k", low=0.5, high=n + 0.5, ticks=ticks, text="k = {:.0f}")
-        chart.panel(title, x, PRECISION, drawn, [line for line in lines if not math.isnan(line.at)])
-    frame = pd.concat([about[1] for about in panels], ignore_index=True).astype({"k": "Int64"})
+    both = {"All queries": _of_all_queries, "Single queries, by rank of mAP": _of_selected_queries}
+    parts = [*both][{"fig3b": slice(1), "fig3c": slice(1, 2)}.get(name, slice(2))]
+    chart = Chart(len(parts))
+    frames = [both[part](study, chart, title) for part, title in zip(parts, lettered(parts), strict=True)]
+    frame = pd.concat(frames, ignore_index=True).astype({"k": "Int64"})
     cells = None if name == "fig3c" or study.simulated else _cells(study, JMLR)
-    return chart.drawn(frame, cells=cells, titles=_titles(curve for about in panels for curve in about[3]))
-
-
-def _titles(curves: Iterable[Curve]) -> dict[str, dict[str, str]]:
-    """Return what the values of the column ``series`` are called in a legend."""
-    return {"series": {str(curve.rows["series"].iloc[0]): curve.name for curve in curves}}
+    names = {OASIS: study.title_of(OASIS), "oasis, printed": AT_TEN}
+    return chart.drawn(frame, cells=cells, titles={"series": names})
 
 
 def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
@@ -122,8 +118,15 @@ def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
     return cells.assign(unit="percent")
 
 
-def _of_all_queries(study: HumanStudy) -> Part:
-    """Mean curve with its errors, the share of random images called good and, where people rated, printed numbers."""
+def _panel(chart: Chart, title: str, n: int, curves: Sequence[Curve]) -> Axes:
+    """Draw a panel of curves over the first `n` images."""
+    ticks = tuple((float(k), str(k)) for k in range(1, n + 1))
+    x = Axis("Number of neighbours k", low=0.5, high=n + 0.5, ticks=ticks, text="k = {:.0f}")
+    return chart.panel(title, x, PRECISION, curves)
+
+
+def _of_all_queries(study: HumanStudy, chart: Chart, title: str) -> pd.DataFrame:
+    """Draw the mean curve, the share of random images called good and, where people rated, printed numbers."""
     own, look = study.curve().reset_index().assign(series=OASIS), LOOKS[OASIS]
     at_ten, peak = (math.nan, math.nan) if study.simulated else _cells(study, JMLR)["printed"] / 100
     n, random = int(own["k"].max()), study.number("random_good")
@@ -132,15 +135,16 @@ def _of_all_queries(study: HumanStudy) -> Part:
     plotted = [Curve(study.title_of(OASIS), look, own, "k", "precision")]
     if n >= 10 and not math.isnan(at_ten):  # a page of fewer images ends before the printed k
         hollow, rows = replace(look, kind="points", hollow=True), select(others, series="oasis, printed")
-        plotted.append(Curve("printed, at k = 10", hollow, rows, "k", "precision", None))
-    lines = [Line("random images", random, Look(GREY, "", "--"))]
-    lines.append(Line("printed peak (its k is not printed)", peak, Look(look.colour, "", ":")))
-    frame = pd.concat([own, others[~(others["k"] > n)]], ignore_index=True)
-    return "All queries", frame, n, plotted, lines
+        plotted.append(Curve(AT_TEN, hollow, rows, "k", "precision", None))
+    panel = _panel(chart, title, n, plotted)
+    panel.axhline(random, label="random images", **ruler(GREY))
+    if not math.isnan(peak):
+        panel.axhline(peak, label="printed peak (its k is not printed)", **ruler(look.colour, ":"))
+    return pd.concat([own, others[~(others["k"] > n)]], ignore_index=True)
 
 
-def _of_selected_queries(study: HumanStudy) -> Part:
-    """Curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
+def _of_selected_queries(study: HumanStudy, chart: Chart, title: str) -> pd.DataFrame:
+    """Draw curves of the selected queries, the best first; bars of one k stand beside, not upon, each other."""
     maps, plotted = _falling(study.by_query()["map"]), []
     selected = [rank for rank in SELECTED if rank <= len(maps)]
     for place, rank in enumerate(selected):
@@ -149,7 +153,8 @@ def _of_selected_queries(study: HumanStudy) -> Part:
         look = replace(SELECTED[rank], shift=0.09 * (place - (len(selected) - 1) / 2))
         plotted.append(Curve(f"{name}: mAP {maps[query]:.2f}", look, rows, "k", "precision"))
     frame = pd.concat([curve.rows for curve in plotted])
-    return "Single queries, by rank of mAP", frame, int(frame["k"].max()), plotted, []
+    _panel(chart, title, int(frame["k"].max()), plotted)
+    return frame
 
 
 def _falling(values: pd.Series) -> pd.Series:
@@ -159,7 +164,7 @@ def _falling(values: pd.Series) -> pd.Series:
 
 def query_precision(study: HumanStudy) -> Drawn:
     """Draw the precision of OASIS and of people for each query, both judged by the other raters."""
-    table, look, title, cells, lines = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None, list[Line]()
+    table, look, title, cells = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None
     table = table.loc[_falling(table[OASIS]).index].reset_index()
     table["order"], n = table.index + 1, len(table)
     own = table[["query", "order"]].assign(series=OASIS, precision=table[OASIS])
@@ -169,14 +174,14 @@ def query_precision(study: HumanStudy) -> Drawn:
     at = "order", "precision"
     plotted = [Curve(title, replace(look, kind="each"), own, *at, None)]
     if table["raters"].notna().any():
-        plotted.append(Curve("raters, mean", replace(RATERS, kind="points"), people, *at))
+        plotted.append(Curve(RATED, replace(RATERS, kind="points"), people, *at))
         bare = Look(GREY, "", kind="points", band=True)
         plotted.append(Curve("lowest to highest rater", bare, people, *at, ("lowest", "highest")))
+    means = dict[str, tuple[float, str]]()
     if study.paper == NIPS:
         cells, means = None if study.simulated else _cells(study, NIPS), {"mean": (table[OASIS].mean(), "--")}
         if cells is not None:
             means["printed mean"] = cells["printed"].item() / 100, ":"
-        lines = [Line(f"{title}, {name}", at, Look(look.colour, "", dash)) for name, (at, dash) in means.items()]
         others = pd.DataFrame([{"series": f"oasis, {name}", "precision": at} for name, (at, _) in means.items()])
         frame = pd.concat([frame, others], ignore_index=True).astype({"order": "Int64", "query": "Int64"})
     ticks = tuple((float(place), str(place)) for place in ([1, *range(5, n + 1, 5)] if n > 7 else range(1, n + 1)))
@@ -186,5 +191,7 @@ def query_precision(study: HumanStudy) -> Drawn:
         "of a rater is the same for the images that this rater calls good, judged by all others."
     )
     chart = Chart(1, size=(4.6, 2.9))
-    chart.panel("", x, PRECISION, plotted, lines)
-    return chart.drawn(frame, cells=cells, notes=(about,), titles=_titles(plotted[:2]))
+    panel = chart.panel("", x, PRECISION, plotted)
+    for name, (mean, dash) in means.items():
+        panel.axhline(mean, label=f"{title}, {name}", **ruler(look.colour, dash))
+    return chart.drawn(frame, cells=cells, notes=(about,), titles={"series": {OASIS: title, "human": RATED}})

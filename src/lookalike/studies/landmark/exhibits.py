@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from lookalike.exhibits.drawing import Chart, Curve, Line, lettered
+from lookalike.exhibits.drawing import Chart, Curve, lettered, ruler
 from lookalike.exhibits.image_grid import JUNK, RIGHT, WRONG
 from lookalike.exhibits.model import Axis, Drawn, Entry, Found, NothingToShowError, Ranking
 from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
@@ -63,7 +63,7 @@ def lead_over_features(study: LandmarkStudy) -> Drawn:
             for place, (words, (name, look)) in enumerate(sizes)
         ]
         y = Axis(f"{study.title_of(method)} minus OASIS (points of mAP)", **ends, text="{:+.1f}")
-        chart.panel(title, x, y, curves, [Line("OASIS", 0)])
+        chart.panel(title, x, y, curves).axhline(0, label="OASIS", **ruler())
     draws = {"draws": study.learning.draws, "chosen_draws": study.lead.chosen_draws if study.lead else 0}
     names = {"method": {method: study.title_of(method) for method in LEADING}}
     return chart.drawn(points, notes=[note.format(**draws) for note in NOTES], titles=names)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.polynomial import Polynomial
 
-from lookalike.exhibits.drawing import Chart, Curve, Line
+from lookalike.exhibits.drawing import Chart, Curve, ruler
 from lookalike.exhibits.model import Axis, Drawn
 from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, human_time, with_printed
 from lookalike.exhibits.results import UNFINISHED, rows_in, select
@@ -50,7 +50,7 @@ def precision_by_log(study: WebStudy) -> Drawn:
     x = Axis("Number of neighbours k", low=0, high=1.03 * float(frame["k"].max()), text="k = {:.0f}")
     y = Axis("Precision at top k (%)", low=0, text="{:.1f}%")
     chart = Chart(1, size=(4.3, 2.85))
-    chart.panel("", x, y, curves, [Line("chance", chance, Look(GREY, "", "--"))])
+    chart.panel("", x, y, curves).axhline(chance, label="chance", **ruler(GREY))
     at_one = select(table, method="oasis", k=1)["precision"]
     ours = pd.DataFrame({"setting": "", "method": "oasis", "metric": "p@1", "ours": at_one, "ours_std": math.nan})
     printed = study.printed.replace({"metric": {"web_p@1": "p@1"}})
