@@ -95,14 +95,13 @@ class Chart:
         for spare in self._axes[n:]:
             spare.remove()
         self._titles: list[PointTitle] = []
-        self._amounts: list[Axes] = []
-        self._empty: list[str] = []
+        self._panels: list[tuple[Axes, Axis, Axis, str]] = []
 
     def panel(self, title: str, x: Axis, y: Axis, curves: Iterable[Curve] = (), empty: str = "") -> Axes:
         """Draw the next panel, thin curves behind all others; words say why one is `empty`."""
         from matplotlib.ticker import NullLocator
 
-        axis, is_log = self._axes[len(self._empty)], x.scale == "log"
+        axis, is_log = self._axes[len(self._panels)], x.scale == "log"
         axis.set_title(title, loc="left")
         for letter, form, ruler in (("x", x, axis.xaxis), ("y", y, axis.yaxis)):
             axis.set(**{f"{letter}label": form.label, f"{letter}scale": form.scale})
@@ -122,10 +121,7 @@ class Chart:
                 where = names.get(point.x) or number_text(x, point.x)
                 text = "\n".join(filter(None, (curve.name, where, number_text(y, point.y, point.low, point.high))))
                 self._titles.append((axis, point.across, point.y, text))
-        axis.set(xlim=(x.low, x.high), ylim=(y.low, y.high))
-        if y.label and y.scale == "linear" and not y.ticks:
-            self._amounts.append(axis)
-        self._empty.append(empty)
+        self._panels.append((axis, x, y, empty))
         if empty:
             axis.set(xticks=[], yticks=[])
             axis.text(0.5, 0.5, empty, transform=axis.transAxes, ha="center", va="center", color=GREY)
@@ -133,12 +129,14 @@ class Chart:
 
     def drawn(self, frame: pd.DataFrame, **about: Any) -> Drawn:
         """Draw the legend, and return the figure with what else there is of it; without a panel it is not run."""
-        if all(self._empty):
-            raise NothingToShowError(next(iter(self._empty), "nothing was measured"))
-        for axis in self._amounts:
+        if all(empty for *_, empty in self._panels):
+            raise NothingToShowError(next((empty for *_, empty in self._panels), "nothing was measured"))
+        # straight lines, which were drawn since, count for where axes end
+        for axis, x, y, _ in self._panels:
+            axis.set(xlim=(x.low, x.high), ylim=(y.low, y.high))
             # heights mislead where an axis of amounts leaves 0 out
-            if min(axis.get_ylim()) > 0:
-                axis.set_ylabel(f"{axis.get_ylabel()} (axis cut)")
+            if y.label and y.scale == "linear" and not y.ticks and min(axis.get_ylim()) > 0:
+                axis.set_ylabel(f"{y.label} (axis cut)")
         draw_legend(self.canvas)
         return Drawn(frame, canvas=self.canvas, point_titles=self._titles, **about)
 
@@ -336,15 +334,15 @@ def draw_panel(
     if layout.zero:
         panel.axhline(0, label=layout.zero, **ruler())
     if layout.level is not None and len(level):
-        value = float(level["mean"].mean())
+        value = float(level["mean"].iloc[0])
         panel.axhline(value, label=layout.level.name, **ruler())
         if layout.level.has_value:
             # it stands at the end of its line that is farther from the upright one
             is_left = 2 * stop > max(stop, *own["x"], *printed.get("x", ()))
-            place_of, shift, side = (0, 3, "left") if is_left else (1, -3, "right")
+            end, shift, side = (0, 3, "left") if is_left else (1, -3, "right")
             words: Style = {"ha": side, "va": "top", "color": BLACK, "fontsize": 7}
             across: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-            panel.annotate(f"{value:.2f}", (place_of, value), (shift, -3), **across, **words)
+            panel.annotate(f"{value:.2f}", (end, value), (shift, -3), **across, **words)
     if layout.upright is not None and len(upright):
         panel.axvline(stop, label=layout.upright.name, **ruler(GREY, ":"))
     return [level, upright, printed]

@@ -101,30 +101,26 @@ def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[st
 
 def with_texts(cells: pd.DataFrame, exhibit: Exhibit, study: Study) -> pd.DataFrame:
     """Return cells with both columns of text, and, where the layout asks for it, the interval of our numbers."""
-    layout = exhibit.table
-    texts: dict[str, list[str]] = {"ours_cell": [], "printed_cell": []}
-    ends: dict[str, list[float]] = {"low": [], "high": []}
+    layout, found = exhibit.table, list[dict[str, object]]()
     for cell in cells.to_dict("records"):
-        name = layout.forms.get(cell["metric"], layout.form)
+        name, ends = layout.forms.get(cell["metric"], layout.form), dict[str, float]()
         form = FORMS.get(name, partial(plus_minus, form=name, std_form=layout.spread))
         ours = form(layout.scale * cell["ours"], layout.scale * cell["ours_std"])
         if layout.interval:
             rows = study.contrasts.intervals(study.settings_of(exhibit)[0], cell["metric"], cell["method"])
             low, high = (rows[0].low, rows[0].high) if rows else (math.nan, math.nan)
-            ours = bracketed(cell["ours"], low, high, name)
-            ends["low"].append(low)
-            ends["high"].append(high)
+            ours, ends = bracketed(cell["ours"], low, high, name), {"low": low, "high": high}
         # a printed column that is no method of ours has no cell of ours
         was_run = study.was_run(cell.get("method", ""), cell.get("setting", ""))
         is_other = was_run and cell["is_printed"] and math.isnan(cell["ours"])
-        texts["ours_cell"].append(STAR if cell["is_lost"] else "" if is_other else ours)
+        ours = STAR if cell["is_lost"] else "" if is_other else ours
         # what did not end in print has a mark, and what it leaves out for other reasons a dash
         printed = STAR if "converge" in cell["note"] else MISSING
         if not math.isnan(cell["printed"]):
             number, spread = layout.scale * cell["printed"], layout.scale * cell["printed_std"]
             printed = form(number, spread) if layout.printed == "as ours" else format(number, layout.printed)
-        texts["printed_cell"].append(printed if cell["is_printed"] else "")
-    return cells.assign(**(ends if layout.interval else {}), **texts)
+        found.append({**ends, "ours_cell": ours, "printed_cell": printed if cell["is_printed"] else ""})
+    return cells.join(pd.DataFrame(found, cells.index, None if found else ["ours_cell", "printed_cell"]))
 
 
 def orders(exhibit: Exhibit, study: Study, cells: pd.DataFrame) -> Iterator[str]:

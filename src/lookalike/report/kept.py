@@ -32,17 +32,15 @@ def run_summary(
         "processors": jobs.distinct("processor"),
         "cores": os.cpu_count(),
         "memory_gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
-        "stored_megabytes": {part.name: _megabytes(part) for part in sorted(folder.glob("[!.]*"))},
+        "stored_megabytes": {
+            part.name: round(sum(file.stat().st_size for file in (part, *part.rglob("*")) if file.is_file()) / 1e6, 3)
+            for part in sorted(folder.glob("[!.]*"))
+        },
         "rules": jobs.by_rule().round(3).to_dict("records"),
         "headline": (folder / "exhibits" / "headline.txt").read_text(encoding="utf-8").strip("\n"),
         "differences": differences_of(claims),
         "numbers": numbers_of(dataset),
     }
-
-
-def _megabytes(path: Path) -> float:
-    """Return the size of a file, or of all files in a folder."""
-    return round(sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file()) / 1e6, 3)
 
 
 def differences_of(claims: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:

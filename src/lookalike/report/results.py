@@ -88,24 +88,21 @@ class ShownExhibit(Sidecar):
     def _repr_html_(self) -> str:
         """Return a ``<figure>`` with heading, picture or table, state, caption and notes."""
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        picture = self.picture()
+        # the caption beneath describes a picture; here is what it is
+        what = escape(f"{self.heading}, {self.kind} of {self.dataset_title}", quote=True)
+        address = "" if picture is None else data_address("png", picture.read_bytes())
+        body = f'<img style="max-width: 100%; background: #fff" alt="{what}" src="{address}">'
+        if picture is None:
+            body = html(self.sheets, f"{self.dataset}-{self.paper}-{self.name}")
         parts = (
             f"<p><strong>{escape(self.heading)}</strong>, {escape(self.source)}</p>",
-            self._body() if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>",
+            body if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>",
             f"<p>{self.state.sign} {self.state}</p>" if self.state.sign else "",
             f"<figcaption>{escape(' '.join(self.caption))}</figcaption>",
             f"<details><summary>Notes</summary><ul>{notes}</ul></details>" if notes else "",
         )
         return f'<figure style="margin: 1em 0">{"".join(parts)}</figure>'
-
-    def _body(self) -> str:
-        """Return the picture or the table itself."""
-        picture = self.picture()
-        if picture is None:
-            return html(self.sheets, f"{self.dataset}-{self.paper}-{self.name}")
-        # the caption beneath describes it; here is what it is
-        what = escape(f"{self.heading}, {self.kind} of {self.dataset_title}", quote=True)
-        address = data_address("png", picture.read_bytes())
-        return f'<img style="max-width: 100%; background: #fff" alt="{what}" src="{address}">'
 
 
 @dataclass(frozen=True)
