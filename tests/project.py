@@ -1,6 +1,7 @@
 """A copy of the project that a test may run, kill and break."""
 
 import ast
+import itertools
 import os
 import shutil
 import subprocess
@@ -61,19 +62,23 @@ class Project:
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         return kept | {"NO_COLOR": "1", "TERM": "dumb"}
 
-    def snakemake(self, *arguments, cores=2, config="tests/workflow/tiny.yaml"):
+    def snakemake(self, *arguments, **options):
         """Run Snakemake and return what it said; a failure is an error that shows it."""
-        done = self.attempt(*arguments, cores=cores, config=config)
+        done = self.attempt(*arguments, **options)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def attempt(self, *arguments, cores=2, config="tests/workflow/tiny.yaml", timeout=600):
-        return run_in(self.folder, self.command(*arguments, cores=cores, config=config), self.environment(), timeout)
+    def attempt(self, *arguments, timeout=600, **options):
+        return run_in(self.folder, self.command(*arguments, **options), self.environment(), timeout)
 
-    def planned(self, *arguments, config="tests/workflow/tiny.yaml"):
-        """How often each rule would run."""
-        said = self.snakemake("--dry-run", *arguments, config=config)
-        return job_counts(said)
+    def planned(self, *arguments, **options):
+        """How often each rule would run: the table `Job stats` of what Snakemake says; empty if nothing is to do."""
+        lines = self.snakemake("--dry-run", *arguments, **options).splitlines()
+        if "Job stats:" not in lines:
+            assert [line for line in lines if "Nothing to be done" in line], lines
+            return {}
+        rows = itertools.takewhile(lambda row: len(row) == 2, map(str.split, lines[lines.index("Job stats:") + 3 :]))
+        return {rule: int(n_jobs) for rule, n_jobs in rows if rule != "total"}
 
 
 def run_in(folder, command, environment, timeout=300):
@@ -134,20 +139,3 @@ def write_settings(project, name, settings):
     """Write changed settings into a project; returns what `config=` takes."""
     (project.folder / f"{name}.yaml").write_text(yaml.safe_dump(settings))
     return f"{name}.yaml"
-
-
-def job_counts(said):
-    """The table `Job stats` of what Snakemake said; empty if there was nothing to do."""
-    lines = said.splitlines()
-    if "Job stats:" not in lines:
-        assert "Nothing to be done" in said, said
-        return {}
-    rows = lines[lines.index("Job stats:") + 3 :]
-    counts = {}
-    for row in rows:
-        parts = row.split()
-        if len(parts) != 2:
-            break
-        counts[parts[0]] = int(parts[1])
-    counts.pop("total", None)
-    return counts

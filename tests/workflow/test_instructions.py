@@ -72,14 +72,11 @@ def said_in_a_job(folder, instructions):
 @needs_v3
 def test_every_library_of_a_job_uses_avx2_whatever_the_shell_says(tmp_path):
     found, words = said_in_a_job(tmp_path, "x86-64-v3")
-    assert found["OpenBLAS"] == ["Haswell"]
+    expected = {"OpenBLAS": ["Haswell"], "numba": ["x86-64-v3", ""], "faiss": "AVX2", "IPP": False}
+    assert found.items() >= expected.items()
     assert found["NumPy"]
-    assert not [name for name in found["NumPy"] if name.startswith(("AVX512", "X86_V4"))]
-    assert found["numba"] == ["x86-64-v3", ""]
-    assert found["faiss"] == "AVX2"
     assert "AVX2" in found["OpenCV"]
-    assert not [name for name in found["OpenCV"] if name.startswith("AVX512")]
-    assert found["IPP"] is False
+    assert not [name for name in found["NumPy"] + found["OpenCV"] if name.startswith(("AVX512", "X86_V4"))]
     if "torch" in found:  # which need not be installed
         assert found["torch"] == "AVX2"
         assert "isa:Intel AVX2\n" in words

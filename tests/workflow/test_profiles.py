@@ -39,7 +39,8 @@ def test_sbatch_is_asked_for_what_a_job_needs_and_why_it_refuses_is_said(project
         (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
         (tmp_path / name).chmod(0o755)
     targets = ("results/websim/runtime/oasis-60.parquet", "results/websim_demo/log.npz")
-    done = run(project, "--retries", "0", *targets, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    soon = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")
+    done = run(project, "--retries", "0", *soon, *targets, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert done.returncode == 1, done.stdout
     assert done.stdout.count(REFUSAL) == 2, done.stdout
     assert "2 of 2 steps failed" in done.stdout

@@ -87,8 +87,7 @@ def test_a_study_like_another_has_what_it_leaves_out(settings):
     del settings["web"]["websim"]
     del settings["category"]["demo"]["ratings"]
     config = plain(checked(settings))["category"]
-    changed = {"like": "demo", "methods": ["euclidean"]}
-    assert config["websim"] == config["demo"] | changed
+    assert config["websim"] == config["demo"] | {"like": "demo", "methods": ["euclidean"]}
 
 
 def test_names_of_landmarks_are_those_of_the_data_set(settings):
@@ -111,19 +110,17 @@ def test_a_study_overrides_parts_of_a_method(settings):
 
 
 def test_qpao_has_the_papers_numbers_of_blocks_unless_told_otherwise(settings):
-    def blocks(dataset, codebook=""):
-        return studies[dataset].spec("qpao", codebook).parameters["n_blocks"]
+    def blocks(dataset="oxford5k", named=("sift-10k", "sift-100k", "sift-1m", "oxford-words")):
+        study = checked(settings).landmark[dataset]
+        return [study.spec("qpao", codebook).parameters["n_blocks"] for codebook in named]
 
     studies = checked(settings).landmark
-    named = ["sift-10k", "sift-100k", "sift-1m", "oxford-words"]
-    assert [blocks("oxford5k", codebook) for codebook in named] == [50, 50, 500, 500]
-    assert blocks("landmarks11", "sift-10k") == 50
+    assert (blocks(), blocks("landmarks11", ["sift-10k"])) == ([50, 50, 500, 500], [50])
     assert "n_blocks" not in studies["oxford5k"].spec("tfidf", "sift-1m").parameters
     # the study's change for a codebook comes before the method's own, and one that it does not use is ignored
     put(settings, "methods.qpao.parameters.n_blocks", 7)
     put(settings, "landmark.oxford5k.codebook_overrides", {"sift-1m": {"qpao": {"parameters": {"n_blocks": 700}}}})
-    studies = checked(settings).landmark
-    assert [blocks("oxford5k", codebook) for codebook in named] == [7, 7, 700, 7]
+    assert blocks() == [7, 7, 700, 7]
     put(settings, "landmark.oxford5k.codebooks", ["sift-10k"])
     assert checked(settings).landmark["oxford5k"].codebooks == ["sift-10k"]
 
@@ -138,7 +135,7 @@ def test_every_key_is_described_and_no_section_takes_unknown_keys():
     assert [name for name, value in {**sections, **own}.items() if not value.get("description")] == []
 
 
-TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
+TWO_TRUTHS = {"kind": "landmarks", "path": "x", "ground_truth": "y", "distractors": ["z"]}
 
 
 @pytest.mark.parametrize(
@@ -175,11 +172,7 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("category.demo.timed", ["oasis"], ["'oasis'", "more than once", "timed, set_aside, projected"]),
         ("category.demo.projected", ["rca"], ["'rca'", "needs a `trace`"]),
         ("representations.words500.descriptor", "sift", ["'sift'", "lbp59-rgb20"]),
-        (
-            "datasets.mine",
-            {"kind": "landmarks", "path": "x", **TWO_TRUTHS},
-            ["datasets.mine", "take `distractors` out"],
-        ),
+        ("datasets.mine", TWO_TRUTHS, ["datasets.mine", "take `distractors` out"]),
         ("codebooks.words500", {"words": 5, "keypoints": "sift"}, ["codebooks.words500", "id of a representation"]),
         ("codebooks.more", {"words": 5}, ["codebooks.more", "needs `keypoints`"]),
         ("codebooks.sift-10k.keypoints", "surf", ["'surf'", "there are: sift"]),
@@ -201,11 +194,7 @@ TWO_TRUTHS = {"ground_truth": "y", "distractors": ["z"]}
         ("category.demo.methods", ["euclidean"], ["demo.ratings", "list oasis"]),
         ("web.websim.training", {"interval": 5000}, ["interval, 5000", "multiple of training.block, 2048"]),
         ("web.websim.training", {"share": 0.01}, ["training.share", "co_clicks only"]),
-        (
-            "datasets.websim.simulation",
-            {"words": 700},
-            ["websim.simulation needs topic_words of a tenth", "not 80"],
-        ),
+        ("datasets.websim.simulation", {"words": 700}, ["simulation needs topic_words of a tenth", "not 80"]),
         ("datasets.websim.kind", "synthetic", ["web.websim", "websim, not synthetic"]),
     ],
 )

@@ -4,7 +4,7 @@ from functools import partial
 from itertools import product
 
 import pytest
-from contract import changed_study, check_plan
+from contract import changed_study, ids_of
 
 from lookalike.core.errors import LookalikeError
 
@@ -17,8 +17,8 @@ def test_every_run_of_every_fold_is_asked_for(settings):
     # 13 methods on 5 subsets and 5 folds, Euclidean in a further representation, minima and what has equal settings
     # where they are shown
     assert len(set(runs)) == len(runs) == 13 * 25 + 25 + 2 * 3 * 5 + 3 * 3 * 5
-    assert {file.split("/")[4] for file in runs if "-factor" in file} == {"var10", "var20", "classes50"}
-    assert {file.split("/")[4] for file in runs if "-equal" in file} == {"var10", "var20", "classes50"}
+    for kind in ("-factor", "-equal"):
+        assert {file.split("/")[4] for file in runs if kind in file} == {"var10", "var20", "classes50"}
     assert "results/caltech256/runs/words10000/var10/euclidean/4/fit.json" in runs
     untimed = study.runs("ranks.npz", ablations=False, timed=False)
     assert len(untimed) == 11 * 25 + 2 * 3 * 5
@@ -60,11 +60,8 @@ def test_what_is_not_run_has_no_exhibit_and_no_numbers():
 
 def test_the_size_of_a_batch_draws_no_exhibit_again():
     overrides = {"oasis": {"batch": "fold"}, "lego": {"note": "a batch is no change of a number"}}
-    changed = study_of("caltech20", overrides=overrides)
-    unchanged = study_of("caltech20", "batch", overrides={"lego": overrides["lego"]})
-    for dumped in (changed.params("exhibits"), unchanged.params("exhibits")):
-        assert dumped["study"]["overrides"]["lego"] == overrides["lego"]
-        assert "batch" not in dumped["study"]["overrides"].get("oasis", {})
+    found = study_of("caltech20", overrides=overrides).params("exhibits")["study"]["overrides"]
+    assert (found["lego"], "batch" in found.get("oasis", {})) == (overrides["lego"], False)
 
 
 def test_a_subset_has_methods_and_changes_of_its_own(settings):
@@ -85,7 +82,7 @@ def test_a_subset_has_methods_and_changes_of_its_own(settings):
 
 def test_exhibits_have_settings_and_files(settings):
     pictured = {"learning/neighbours", "oasis-jmlr-2010/fig2"}
-    drawn = {dataset: check_plan(settings.category[dataset]) for dataset in ("demo", "caltech20", "caltech256")}
+    drawn = {dataset: ids_of(settings.category[dataset]) for dataset in ("demo", "caltech20", "caltech256")}
     assert pictured | {"oasis-jmlr-2010/table4"} <= drawn["demo"]
     # visterm counts have no pictures, and all curves of the paper
     assert not pictured & drawn["caltech20"]

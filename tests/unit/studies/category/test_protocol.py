@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from test_time_limit import burn
+from test_fits import burn
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
@@ -97,6 +97,7 @@ def test_a_fold_is_chosen_on_the_cut_refitted_on_all_and_ranks_the_test_images(s
         if row["map"] == table["map"].max() and not chosen:
             chosen = own
     assert bool(chosen) == ("trace" in more)
+    assert list(table)[-3:] == ["step", "map", "loss_rate"]
     queries = result.rankings.query_ids
     labels = dict(zip(*test, strict=True))
     assert sorted(queries) == test[0].tolist()

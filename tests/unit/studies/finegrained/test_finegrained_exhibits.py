@@ -29,13 +29,6 @@ def row(table, name):
     return next(row for row in table.sheets[0].rows if row[0] == name)
 
 
-def test_the_headline_has_the_main_systems_with_their_intervals():
-    lines = [line.split() for line in headline(made.study(**made.REAL)).splitlines()]
-    assert lines[1] == ["precision", "(%)", "score-30"]
-    assert (lines[2][:4], lines[7][:2]) == (["HOG", "68.4", "[67.6,", "69.2]"], ["DeepRanking", "85.7"])
-    assert "7,004" in lines[7]
-
-
 @pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
 def test_ours_stand_above_the_printed_in_the_papers_order(name, systems):
     study = made.study(reach=0.5, **made.REAL)

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from contract import ROOT, changed_study, check_plan
+from contract import ROOT, changed_study, ids_of
 
 from lookalike.core.settings.model import plain
 from lookalike.studies.finegrained import study as planning
@@ -14,7 +14,6 @@ from lookalike.studies.finegrained.systems import (
     TABLE1,
     TABLE2,
     is_learned,
-    is_network,
     ordered_systems,
     sampled_share,
     system_and_seed,
@@ -111,7 +110,7 @@ def test_files_lie_where_settings_say(demo):
     assert (rated.images_folder, rated.painted_shards()) == ("data/triplets", [])
     assert demo.images_folder.startswith(f"results/{DEMO}/images/")
     assert demo.painted_shards()[0] == f"results/{DEMO}/painted/000.json"
-    assert len(check_plan(demo)) == 9
+    assert len(ids_of(demo)) == 9
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
     makes = set(demo.learned_files()) - set(without.learned_files())
@@ -122,7 +121,7 @@ def test_files_lie_where_settings_say(demo):
 def test_which_systems_need_what_and_how_they_are_called():
     names = ("multiscale-weighted-060", "deep-ranking", "convnet", "multiscale-weighted-6")
     assert [sampled_share(name, 40) for name in names] == [("weighted", 60), ("weighted", 40), None, None]
-    assert [is_network(system) + is_learned(system) for system in TABLE1] == [0] * 6 + [1] * 3 + [2]
+    assert [is_learned(system) for system in TABLE1] == [False] * 6 + [True] * 4
     assert system_title(UNIFORM) == "Multiscale, uniform, 0% out-of-class"
     assert system_title("multiscale-weighted-040", short=True) == "weighted 40%"
     expected = (*TABLE1[:-1], *TABLE2, SHARES[0], SHARES[-1], UNIFORM, "other")

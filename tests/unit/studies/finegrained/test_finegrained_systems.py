@@ -47,13 +47,10 @@ def world():
     truth = random.normal(size=(N, 2))
     noise = random.normal(size=(N, 6)) * 0.4
     good = np.exp((np.hstack([truth, noise]) @ random.normal(size=(8, 24)) + LABELS[:, None] % 2) / 6)
-    features = {
-        "good": (good / good.sum(axis=1, keepdims=True)).astype(np.float32),
-        "useless": random.normal(size=(N, 10)).astype(np.float32),
-    }
-    features["good"][0] = np.nan  # an unusable image, in no pair
-    held_out = HELD_OUT[HELD_OUT > 0]
-    triplets = draw_triplets(relevance_of(held_out, truth), 600, SAMPLING, 0)
+    good = (good / good.sum(axis=1, keepdims=True)).astype(np.float32)
+    good[0] = np.nan  # an unusable image, in no pair
+    features = {"good": good, "useless": random.normal(size=(N, 10)).astype(np.float32)}
+    triplets = draw_triplets(relevance_of(HELD_OUT[HELD_OUT > 0], truth), 600, SAMPLING, 0)
     pairs = pd.DataFrame({"query": np.tile(triplets[:, 0], 2), "candidate": triplets[:, 1:].T.ravel()})
     return {"features": features, "relevance": relevance_of(TRAINING, truth), "pairs": pairs, "truth": truth}
 
@@ -182,22 +179,21 @@ def test_evaluation_images_teach_the_golden_feature_nothing(world, golden):
 
 
 def test_embeddings_are_learned_from_other_folds_and_l1_weights_make_up_for_norms(world, monkeypatch):
-    seen = []
+    calls = []
 
     def spy(features, learned_from, labels, wanted, **options):
-        seen.append((set(learned_from), set(wanted)))
+        calls.append((set(learned_from), set(wanted)))
         return embed_categories(features, learned_from, labels, wanted, **options)
 
     monkeypatch.setattr("lookalike.studies.finegrained.golden.embed_categories", spy)
-    good = world["features"]["good"]
-    settings = GoldenFeature(C=[1.0], n_triplets=200, folds=2)
-    twins = golden_of(world, {"a": good, "b": 1000 * good}, settings, n_principal=4)
+    good, settings = world["features"]["good"], GoldenFeature(C=[1.0], n_triplets=200, folds=2)
+    alike = golden_of(world, {"a": good, "b": 1000 * good}, settings, n_principal=4)
     # an embedding looks better on the images that it was learned from
-    *folds, (learned, _) = seen
+    *folds, (learned, _) = calls
     assert all(not subject & wanted for subject, wanted in folds)
     assert set().union(*(wanted for _, wanted in folds)) == learned == set(TRAINING)
     # vectors are divided by their norms before they are hashed
-    assert twins.fit["l1_weights"] == pytest.approx({"a": 0.5, "b": 0.5}, rel=0.05)
+    assert alike.fit["l1_weights"] == pytest.approx({"a": 0.5, "b": 0.5}, rel=0.05)
 
 
 def test_embeddings_tell_unseen_rows_apart_whatever_the_units_and_blocks(monkeypatch):
@@ -210,8 +206,7 @@ def test_embeddings_tell_unseen_rows_apart_whatever_the_units_and_blocks(monkeyp
     features = {"first": first.astype(np.float32), "second": second.astype(np.float32)}
 
     def purity(vectors):
-        distances = cdist(vectors, vectors)
-        np.fill_diagonal(distances, np.inf)
+        distances = cdist(vectors, vectors) + np.diag([np.inf] * len(vectors))
         return float((y[unseen][distances.argmin(axis=1)] == y[unseen]).mean())
 
     vectors = embed_categories(features, seen, y[seen], unseen, n_components=10, seed=0)
@@ -223,8 +218,8 @@ def test_embeddings_tell_unseen_rows_apart_whatever_the_units_and_blocks(monkeyp
     np.testing.assert_allclose((vectors["logistic"][unseen] ** 2).sum(axis=1), 1, rtol=1e-5)
     monkeypatch.setattr(mixing, "EMBEDDED_ROWS", 7)
     other = {"second": features["second"] * 1000, "first": features["first"]}
-    again = embed_categories(other, seen, y[seen], unseen, n_components=10, seed=0)["lda"][unseen][:9]
-    distances = [cdist(item, item) for item in (vectors["lda"][unseen][:9], again)]
+    again = embed_categories(other, seen, y[seen], unseen, n_components=10, seed=0)
+    distances = [cdist(own["lda"][unseen][:9], own["lda"][unseen][:9]) for own in (vectors, again)]
     np.testing.assert_allclose(*distances, rtol=1e-3, atol=1e-3)
 
 
@@ -275,36 +270,28 @@ def test_learning_in_the_span_of_the_training_images_gives_the_similarities_of_a
     learned, triplets = np.arange(5, 17, dtype=np.int32), random.integers(0, 12, (200, 3))
     inside, outside = protocol.in_span(rows, learned)
     assert inside.shape == (30, 12)
-    queries, candidates = random.integers(0, 30, (2, 500))
-    whole = Learner(aggressiveness=0.1).fit_triplets(rows[learned], triplets)
-    part = Learner(aggressiveness=0.1).fit_triplets(inside[learned], triplets)
-    found = protocol.pair_similarities(inside, part, queries, candidates)
-    found += protocol.pair_similarities(outside, None, queries, candidates)
-    wanted = protocol.pair_similarities(rows, whole, queries, candidates)
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
-    assert np.abs(found - protocol.pair_similarities(rows, None, queries, candidates)).max() > 0.1
+    asked = random.integers(0, 30, (2, 500))
+    whole, part = (Learner(aggressiveness=0.1).fit_triplets(own[learned], triplets) for own in (rows, inside))
+    found = protocol.pair_similarities(inside, part, *asked) + protocol.pair_similarities(outside, None, *asked)
+    np.testing.assert_allclose(found, protocol.pair_similarities(rows, whole, *asked), rtol=1e-4, atol=1e-4)
+    assert np.abs(found - protocol.pair_similarities(rows, None, *asked)).max() > 0.1
 
 
-def test_nothing_to_learn_from_is_said(world):
-    of_one_category = RelevanceData.from_labels(TRAINING, ["one"] * len(TRAINING))
+def test_what_cannot_be_learned_or_drawn_is_said(world):
     with pytest.raises(LookalikeError, match="two categories at least"):
-        golden_of(world | {"relevance": of_one_category})
+        golden_of(world | {"relevance": RelevanceData.from_labels(TRAINING, ["alike"] * len(TRAINING))})
     with pytest.raises(LookalikeError, match="needs two images at least"):
         hashed_of(world, {"good": 1.0}, [0])
-
-
-def test_relevance_without_grades_gives_out_of_class_triplets_only():
-    data = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
-    query, positive, negative = LABELS[draw_triplets(data, 200, Sampler(out_of_class=1.0), 0).T]
+    ungraded = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
+    query, positive, negative = LABELS[draw_triplets(ungraded, 200, Sampler(out_of_class=1.0), 0).T]
     assert ((query == positive) & (query != negative)).all()
     with pytest.raises(LookalikeError, match="training triplets cannot be drawn: no in-class negative"):
-        draw_triplets(data, 200, SAMPLING, 0)
+        draw_triplets(ungraded, 200, SAMPLING, 0)
 
 
 def test_folds_deal_categories_evenly():
     folds = stratified_folds(LABELS, 3, np.random.default_rng(0))
-    counts = np.array([np.bincount(folds[category == LABELS], minlength=3) for category in range(N_CATEGORIES)])
-    assert (np.ptp(counts, axis=1) <= 1).all()
+    assert (np.ptp(pd.crosstab(LABELS, folds).to_numpy(), axis=1) <= 1).all()
 
 
 def test_codebooks_see_usable_training_images_and_others_only_without_any():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract import check_plan, drawn
+from contract import drawn, ids_of
 from made_human import IDS, LABELS, RANKS, make_rankings, make_ratings, make_study
 from plotted import named, ruled, words_on
 from project import own_settings
@@ -197,7 +197,7 @@ def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_setti
     assert study.images_files()["ranks"] == "results/demo/runs/words500/demo10/oasis/1/ranks.npz"
     sizes = {"n_queries": 25, "n_retrieved": 10, "n_random": 5}
     assert study.params("write_questionnaire") == sizes | {"seed": study.seed}
-    assert len(check_plan(study)) == 10
+    assert len(ids_of(study)) == 10
     named = (study.title, study.subset_title, study.synthetic)
     assert named == ("synthetic classes", "10 synthetic classes", True)
     folder = tmp_path / "data" / "ratings" / "demo"

@@ -48,17 +48,16 @@ def test_every_query_has_its_neighbours_and_unrelated_images(seed):
 def test_the_most_relevant_come_first_and_draws_decide_between_equal_ones_and_mix_candidates():
     relevance = dict(zip(NEIGHBOURS, [1.0, 5.0, 3.0, 5.0, 0.0, 2.0], strict=True))
     plans = [draw(seed, relevance=relevance) for seed in range(12)]
-    drawn = [plan["query_image"].unique().tolist() for plan in plans]
-    assert {(frozenset(queries[:2]), queries[2]) for queries in drawn} == {(frozenset((101, 103)), 102)}
-    assert {queries[0] for queries in drawn} == {101, 103}
+    drawn = {tuple(plan["query_image"].unique()) for plan in plans}
+    assert drawn == {(101, 103, 102), (103, 101, 102)}
     assert len({tuple(plan.loc[plan["query"] == 1, "role"]) for plan in plans}) > 6
 
 
 def test_queries_that_show_a_picture_twice_are_left_out_and_fewer_than_asked_are_said():
-    with pytest.warns(UserWarning, match="only 6 test images can be query images of the rating, not 25"):
-        assert draw(n_queries=25)["query"].nunique() == 6
     contents = {image: str(image) for image in IMAGES}
     twice = contents | {NEIGHBOURS[102][0]: contents[NEIGHBOURS[102][1]], 100: contents[NEIGHBOURS[100][1]]}
+    with pytest.warns(UserWarning, match="only 6 test images can be query images of the rating, not 25"):
+        assert draw(n_queries=25)["query"].nunique() == 6
     with pytest.warns(UserWarning, match="only"):
         assert not {100, 102} & set(draw(n_queries=6, contents=twice)["query_image"])
 
@@ -195,10 +194,9 @@ def test_pictures_are_small_upright_and_without_metadata(tmp_path, plan, images)
 def test_an_image_that_cannot_be_shown_is_named(tmp_path, plan, images):
     path = plan["path"].iloc[5]
     (images / path).write_bytes((images / path).read_bytes()[:200])
-    with pytest.raises(LookalikeError, match=f"the image {path} of the plan cannot be shown"):
-        write_page(plan, images, tmp_path / "page.html")
     (images / "loop").symlink_to("loop")
-    for name, reason in {"x": "there is no such file", "loop": "loop cannot be opened: Too many levels"}.items():
+    reasons = {"x": "there is no such file", "loop": "loop cannot be opened: Too many levels", path: ""}
+    for name, reason in reasons.items():
         with pytest.raises(LookalikeError, match=f"the image {name} of the plan cannot be shown: {reason}"):
             write_page(plan.assign(path=name), images, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()

@@ -1,7 +1,7 @@
 """Training at scale: the W of the plain learner, early stopping, and runs that are killed and go on."""
 
 import math
-from unittest.mock import DEFAULT, Mock
+from unittest.mock import DEFAULT, Mock, patch
 
 import numpy as np
 import pytest
@@ -14,8 +14,7 @@ from lookalike.studies.web.large_scale import train
 from lookalike.studies.web.settings import LogLearning
 from lookalike.studies.web.training_images import TrainingRows
 
-N_IMAGES = 60
-BLOCK = 8
+N_IMAGES, BLOCK = 60, 8
 INTERVAL = 4 * BLOCK
 LEARNING = LogLearning(steps=6 * INTERVAL, interval=INTERVAL, patience=0, block=BLOCK)
 
@@ -72,11 +71,6 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-def interrupted(function, n):
-    """Stand for a function, and kill the process at its n-th call."""
-    return Mock(wraps=function, side_effect=[DEFAULT] * (n - 1) + [Killed])
-
-
 def result(run):
     """Return all of a run that does not depend on when it was killed."""
     curve = [(row["step"], row["map"], "" if math.isnan(row["loss_rate"]) else row["loss_rate"]) for row in run.curve]
@@ -85,8 +79,7 @@ def result(run):
 
 @pytest.mark.parametrize("per_query", [1, 3])
 def test_w_and_the_curve_are_those_of_the_plain_learner(rows, per_query):
-    score = Script([0.0, 0.1, 0.2, 0.5, 0.4, 0.5])
-    source = Source(per_query=per_query)
+    score, source = Script([0.0, 0.1, 0.2, 0.5, 0.4, 0.5]), Source(per_query=per_query)
     run = train(rows, source, changed(steps=5 * INTERVAL - 1), score)  # rounded up
     seen, model = {}, OASIS(LEARNING.aggressiveness, dtype="float32")
     for b in range(5 * INTERVAL // BLOCK):
@@ -116,8 +109,7 @@ def test_w_and_the_curve_are_those_of_the_plain_learner(rows, per_query):
     ],
 )
 def test_it_stops_when_the_score_has_saturated(rows, tmp_path, scores, patience, tolerance, expected):
-    learning = changed(patience=patience, tolerance=tolerance)
-    score = Script(scores)
+    learning, score = changed(patience=patience, tolerance=tolerance), Script(scores)
     run = train(rows, Source(), learning, score, checkpoint=tmp_path / "checkpoint")
     assert (len(run.curve), run.best_step // INTERVAL, run.stopped) == expected
     assert [row["map"] for row in run.curve] == scores[: len(run.curve)]
@@ -148,20 +140,18 @@ def refuse(*arguments):
 def start_and_kill(rows, checkpoint, where="score", moment=5):
     source = Source()
     calls = {"score": wavy, "report": lambda line: None, "source": source.chunk, "writing": np.savez}
-    calls[where] = interrupted(calls[where], moment)
+    # the process ends at the n-th call
+    calls[where] = Mock(wraps=calls[where], side_effect=[DEFAULT] * (moment - 1) + [Killed])
     source.chunk = calls["source"]
-    options = {"report": calls["report"], "report_seconds": 0, "checkpoint_seconds": 0}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(large_scale.np, "savez", calls["writing"])
-        with pytest.raises(Killed):
-            train(rows, source, LEARNING, calls["score"], checkpoint=checkpoint, **options)
+    options = {"report": calls["report"], "report_seconds": 0, "checkpoint_seconds": 0, "checkpoint": checkpoint}
+    with patch.object(large_scale.np, "savez", calls["writing"]), pytest.raises(Killed):
+        train(rows, source, LEARNING, calls["score"], **options)
 
 
 @pytest.mark.parametrize(("moment", "stands"), [(1, False), (2, None), (5, True), (6, True)])
 @pytest.mark.parametrize("where", ["score", "report", "source", "writing"])
 def test_a_run_that_is_killed_goes_on_to_the_same_bits(rows, tmp_path, where, moment, stands):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(large_scale, "SEGMENT", 3)
+    with patch.object(large_scale, "SEGMENT", 3):
         expected = result(train(rows, Source(), LEARNING, wavy))
     checkpoint = tmp_path / "checkpoint"
     start_and_kill(rows, checkpoint, where, moment)
@@ -181,8 +171,7 @@ def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
     # a run that is already past a smaller limit ends where it is
     start_and_kill(rows, tmp_path / "past", "report", 12)
     short = train(rows, Source(), changed(steps=INTERVAL), wavy, checkpoint=tmp_path / "past")
-    assert INTERVAL < short.n_steps < LEARNING.steps
-    assert (short.stopped, short.resumed) == ("limit", 1)
+    assert (INTERVAL < short.n_steps < LEARNING.steps, short.stopped, short.resumed) == (True, "limit", 1)
 
 
 @pytest.mark.parametrize("other", [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, "scored", "triplets", "rows"])

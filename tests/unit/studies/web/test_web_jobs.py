@@ -36,22 +36,9 @@ def data(tmp_path_factory):
 
 
 def trained(data, ranker):
-    return protocol.train_ranker(
-        data.log,
-        data.rows,
-        data.validation,
-        LEARNING,
-        ranker,
-        seed=1,
-        checkpoint=data.folder / f"checkpoint-{ranker}",
-        checkpoint_seconds=1000.0,
-        report=lambda line: None,
-    )
-
-
-@pytest.fixture(scope="module")
-def rankers(data):
-    return [trained(data, ranker) for ranker in "01"]
+    given = data.log, data.rows, data.validation, LEARNING, ranker
+    options = {"seed": 1, "checkpoint_seconds": 1000.0, "report": lambda line: None}
+    return protocol.train_ranker(*given, checkpoint=data.folder / f"checkpoint-{ranker}", **options)
 
 
 def test_no_test_image_and_no_held_out_image_is_learned_from(data):
@@ -60,8 +47,8 @@ def test_no_test_image_and_no_held_out_image_is_learned_from(data):
     assert 50 <= len(training) - len(learned) == data.validation.rows.shape[0] <= len(training) / 3
 
 
-def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data, rankers):
-    (first, fit), (second, _) = rankers
+def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data):
+    (first, fit), (second, _) = (trained(data, ranker) for ranker in "01")
     assert np.array_equal(first.W, trained(data, "0")[0].W)
     assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
     assert not np.array_equal(first.W, second.W)
@@ -73,12 +60,10 @@ def test_test_images_query_the_others_and_never_find_themselves(data):
     assert set(ids) == set(data.images.loc[data.images["part"] == "test", "image_id"])
     lengths = sp.linalg.norm(data.rows.weighted(ids), axis=1)
     np.testing.assert_allclose(lengths[lengths > 0], 1, atol=1e-6)
-    first, test = trained(data, "0")[0].W, LogTest(queries=10_000, neighbours=10_000)
-    systems, machine = (
-        {"euclidean": lambda: None, "oasis": lambda: first},
-        {"n_threads": 1, "report": lambda line: None},
-    )
-    precision = protocol.score_retrieval(systems, data.rows, data.images, log, test, seed=1, **machine)
+    systems = {"euclidean": lambda: None, "oasis": lambda: trained(data, "0")[0].W}
+    options = {"seed": 1, "n_threads": 1, "report": lambda line: None}
+    test = LogTest(queries=10_000, neighbours=10_000)
+    precision = protocol.score_retrieval(systems, data.rows, data.images, log, test, **options)
     shares = select(precision, metric=PRECISION, method="euclidean")
     assert shares["x"].max() == len(ids) - 1
     assert set(select(precision, metric=N_QUERIES)["value"]) == {len(ids)}
