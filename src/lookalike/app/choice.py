@@ -8,7 +8,7 @@ to win.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,14 +224,10 @@ def blend_for_new_classes(
     return Blend(SHARES[best], *(float(part[best]) for part in (mean, low, high)))
 
 
-Candidates = list[tuple[str, dict[str, object]]]
-"""Learners with their settings."""
-
-
-def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> Candidates:
+def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> list[tuple[str, dict[str, object]]]:
     """Return what may rank classes that were learned from best; the first keeps galleries."""
     n, d = X.shape
-    found: Candidates = [(default.name, default.parameters)]
+    found: list[tuple[str, dict[str, object]]] = [(default.name, default.parameters)]
     if not is_sparse(X) and d <= MOST_COVARIANCES:
         found.append(("LDA", {}))
     if n * d * len(np.unique(y)) <= MOST_SCORES:
@@ -240,7 +236,7 @@ def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> Candidates:
 
 
 def choose_for_seen(
-    candidates: Candidates, X: Matrix, y: Array, seed: int, train: Train, tell: Tell
+    candidates: Sequence[tuple[str, dict[str, object]]], X: Matrix, y: Array, seed: int, train: Train, tell: Tell
 ) -> tuple[Choice, str]:
     """Choose a learner for classes that it has learned from, by a fifth of the rows; tell all values too.
 

@@ -31,8 +31,6 @@ _FEW = 12  # classes that are named in a line
 _WORD = re.compile(r"[\w.-]+")
 
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
-Results = list[dict[str, Any]]
-"""Of each query its name, and its neighbours (after and before learning) as JSON holds them."""
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:
@@ -79,16 +77,13 @@ def opened(
 @options.command("fit")
 def fit(
     source: options.Source,
-    output: Annotated[
-        Path | None, Option(metavar="FILE.lookalike", help="the model to write (default: SOURCE's name, here)")
-    ] = None,
+    output: Annotated[Path | None, Option(metavar="FILE.lookalike", help="default: the name of SOURCE, here")] = None,
     labels: options.Labels = None,
     triplets: options.Triplets = None,
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
     hold_out: Annotated[
-        float,
-        Option(metavar="SHARE", callback=_below_one, help="share of every class (or triplets' queries) for `evaluate`"),
+        float, Option(metavar="SHARE", callback=_below_one, help="of every class (or triplets' queries) to evaluate")
     ] = 0.0,
     classes: Annotated[
         Literal["new", "seen"] | None,
@@ -166,6 +161,8 @@ def fit(
     about = model.about()
     Similarity.load(output)  # what cannot be read back is told of now
     columns = _words({"--id-column": id_column, "--label-column": label_column})
+    called = Path(sys.argv[0])  # as `.venv/bin/lookalike`, to be pasted
+    program = "lookalike" if called.is_absolute() or called.name != "lookalike" else str(called)
     steps = [["rank", str(output), "QUERY", "--gallery", str(source), *columns]]
     if about["n_held_out"]:
         tables = _words({"--labels": labels, "--triplets": triplets})
@@ -175,7 +172,7 @@ def fit(
         "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items()),
         *_triplets_in(about),
         *options.left_out_lines(model.left_out_, rows.noun),
-        *(f"next: {command_line([_program(), *step])}" for step in steps),
+        *(f"next: {command_line([program, *step])}" for step in steps),
     ]
     result = {"model": str(output), "source": facts(rows), **about, "left_out": options.records(model.left_out_)}
     options.tell_result(result, lines, as_json, quiet)
@@ -255,12 +252,6 @@ def _triplet_line(parts: Mapping[str, int], left_out: Mapping[str, int]) -> str:
     return f"{given} = {listed} + {n_left_out:,} left out{reasons}"
 
 
-def _program() -> str:
-    """Return how this command was called, to be pasted: ``lookalike``, or its path, as ``.venv/bin/lookalike``."""
-    called = Path(sys.argv[0])
-    return "lookalike" if called.is_absolute() or called.name != "lookalike" else str(called)
-
-
 def _learned(about: About) -> str:
     """Say in one line what a model has learned from what."""
     learner, described = about["learner"], about["representation"]
@@ -294,13 +285,8 @@ def _learned(about: About) -> str:
 @options.command("rank")
 def rank(
     model: Model,
-    queries: Annotated[
-        list[str], Argument(metavar="QUERY...", help="image files; ids in a gallery of vectors, or a file of vectors")
-    ],
-    gallery: Annotated[
-        Path,
-        Option(metavar="SOURCE", help="a folder of images, at any depth, a file of vectors, or of `lookalike index`"),
-    ],
+    queries: Annotated[list[str], Argument(metavar="QUERY...", help="image files; ids of vectors, or a file of them")],
+    gallery: Annotated[Path, Option(metavar="SOURCE", help="images at any depth, vectors, or what `index` wrote")],
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
     k: Annotated[int, Option("-k", metavar="N", min=1, help="neighbours")] = 10,
@@ -360,7 +346,7 @@ def rank(
     options.tell_result({**about, "results": results, "left_out": pairs}, lines, as_json)
 
 
-def _ranking_lines(results: Results) -> list[str]:
+def _ranking_lines(results: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the rankings as people read them."""
     lines: list[str] = []
     for result in results:
@@ -392,12 +378,8 @@ def evaluate(
     label_column: options.LabelColumn = None,
     k: Annotated[str, Option("-k", metavar="N,N", help="numbers of first images to measure precision on")] = "1,5,10",
     everything: Annotated[bool, Option("--all", help="also evaluate what the model learned from")] = False,
-    no_new_classes: Annotated[
-        bool, Option("--no-new-classes", help="do not measure, by another fit, what learning does for new classes")
-    ] = False,
-    compare: Annotated[
-        bool, Option("--compare", help="measure LDA, logistic regression and others on the same rows, with seconds")
-    ] = False,
+    no_new_classes: Annotated[bool, Option("--no-new-classes", help="do not fit again to measure new classes")] = False,
+    compare: Annotated[bool, Option("--compare", help="measure LDA, logistic regression and others too")] = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     cache: options.CacheOption = None,
@@ -522,13 +504,10 @@ def _value_and_interval(measure: Mapping[Hashable, float], form: str) -> str:
 def features(
     source: options.Source,
     output: Annotated[Path, Option(metavar="FILE", help="vectors to write (.npz or .npy), or a folder of counts")],
-    paths: Annotated[
-        Path | None, Option(metavar="TABLE", help="table to write: .csv or .parquet (default: .csv beside them)")
-    ] = None,
+    paths: Annotated[Path | None, Option(metavar="TABLE", help=".csv or .parquet (default: .csv beside them)")] = None,
     representation: options.Representation = None,
     learned: Annotated[
-        Literal["queries", "gallery"] | None,
-        Option(metavar="SIDE", help="write what a model has learned, for an index: queries (to ask with) or gallery"),
+        Literal["queries", "gallery"] | None, Option(metavar="SIDE", help="after learning: queries or gallery")
     ] = None,
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping
@@ -42,17 +41,9 @@ def learner_name(name: str) -> str:
     raise LookalikeError(f"there is no learner {name!r}: take one of {', '.join(MODULES)}")
 
 
-def check_learner(name: str, *, triplets: bool) -> None:
-    """Refuse a learner that cannot learn from labels or from triplets, whichever is there."""
-    kind = "triplets" if triplets else "labels"
-    if kind not in learner_class(name).accepts:
-        others = [known for known in MODULES if kind in learner_class(known).accepts]
-        raise LookalikeError(f"{name} does not learn from {kind}: take one of {', '.join(others)}")
-
-
 def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, object]:
     """Turn settings into arguments of a learner's constructor; text of a command line is read as the default's kind."""
-    defaults = learner_defaults(name)
+    defaults = learner_class(name)().get_params(deep=False)
     checked: dict[str, object] = {}
     for key, value in settings.items():
         if key in OURS and key in defaults:
@@ -66,11 +57,6 @@ def checked_settings(name: str, settings: Mapping[str, object]) -> dict[str, obj
     with _refusing(name, "; correct it after --set"):
         learner_class(name)(**checked)._check_parameters()
     return checked
-
-
-def learner_defaults(name: str) -> dict[str, Any]:
-    """Return the arguments of a learner's constructor and their defaults."""
-    return {key: parameter.default for key, parameter in inspect.signature(learner_class(name)).parameters.items()}
 
 
 def _read_value(text: str) -> object:
@@ -166,7 +152,7 @@ def train(
     jobs: int = 1,
 ) -> SimilarityLearner:
     """Make a learner and fit it to triplets of rows, else to labels `y`; what it learns and saves is free of `jobs`."""
-    defaults = learner_defaults(name)
+    defaults = learner_class(name)().get_params(deep=False)
     parameters: dict[str, Any] = dict(settings)
     ours = {"random_state": integer_seed(seed, "own images", "learning"), "verbose": 0, "n_jobs": jobs}
     parameters |= {key: value for key, value in ours.items() if key in defaults}

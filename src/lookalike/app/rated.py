@@ -29,9 +29,7 @@ def rate(
     images: Annotated[Path, Option(metavar="FOLDER", help="folder that the paths of the plan start from")],
     output: Annotated[Path, Option(metavar="PAGE.html", help="the page to write")],
     title: Annotated[str, Option(metavar="TITLE", help="heading of the page")] = "Which images are similar?",
-    neighbours: Annotated[
-        Path | None, Option(metavar="FILE.csv", help="make PLAN.csv from these neighbours first")
-    ] = None,
+    neighbours: Annotated[Path | None, Option(metavar="FILE.csv", help="make PLAN.csv from these first")] = None,
     queries: Annotated[int, Option(metavar="N", min=1, help="query images to choose")] = 25,
     retrieved: Annotated[int, Option(metavar="N", min=1, help="neighbours shown for each query")] = 10,
     random: Annotated[int, Option(metavar="N", min=0, help="unrelated images shown for each query")] = 10,
@@ -92,21 +90,13 @@ def ratings(
 @options.command("evaluate-triplets")
 def evaluate_triplets(
     folder: Annotated[Path, Argument(metavar="DIR", help="folder of rated triplets")],
-    features: Annotated[
-        str | None,
-        Option(metavar="NAMES", help="by commas (default: all, if there is no --model or --vectors)"),
-    ] = None,
-    model: Annotated[
-        Path | None, Option(metavar="FILE.lookalike", help="a network; needs the extra `deep` (torch)")
-    ] = None,
-    vectors: Annotated[
-        Path | None, Option(metavar="FILE", help="vectors of the images: .parquet or .csv, ids are their paths in DIR")
-    ] = None,
+    features: Annotated[str | None, Option(metavar="NAMES", help="default: all, without --model or --vectors")] = None,
+    model: Annotated[Path | None, Option(metavar="FILE.lookalike", help="a network; needs the extra `deep`")] = None,
+    vectors: Annotated[Path | None, Option(metavar="FILE", help="of the images, whose ids are paths in DIR")] = None,
     id_column: options.IdColumn = None,
     k: Annotated[int, Option("--k", metavar="N", min=1, help="K of score@K: how many first images count")] = 30,
     codebook_images: Annotated[
-        Path | None,
-        Option(metavar="FOLDER", help="images to learn codebooks from (default: DIR/training or triplets' images)"),
+        Path | None, Option(metavar="FOLDER", help="to learn codebooks from (default: DIR/training, or the triplets')")
     ] = None,
     output: Table = None,
     as_json: options.AsJson = False,

@@ -157,7 +157,9 @@ def make_rows(
         labels = _in_order(labels, ids, getattr(X, "index", None), source)
     if isinstance(X, pd.DataFrame):
         ids = list(X.index) if ids is None else ids
-        columns, X = columns or tuple(map(str, X.columns)), _values_of(X)
+        columns, table, X = columns or tuple(map(str, X.columns)), X, X.to_numpy()
+        if X.dtype == object and all(map(pd.api.types.is_numeric_dtype, table.dtypes)):
+            X = table.to_numpy(np.float64, na_value=np.nan)  # types that may lack a value, which NumPy has not
     columns = tuple(columns) if len(set(columns)) == len(columns) else ()  # what is there twice names nothing
     names = None if ids is None else as_texts(ids, "the ids")
     X = _checked_vectors(X, names, source)
@@ -174,10 +176,10 @@ def make_rows(
     values, left_out = (np.full(len(known), ""), []) if labels is None else _labels_of(labels, row_of, source, find)
     numbers, triplets_left_out = None, dict[str, int]()
     if triplets is not None:
-        table, named, asked = read_triplets(triplets)
+        judged, named, asked = read_triplets(triplets)
         left_out += find(asked)[1]
         refusal = f"{named} holds no triplet of three ids of {source}{first_reason(left_out)}: correct its ids"
-        numbers, triplets_left_out = settle_triplets(table, row_of, "with an id that has no row", refusal)
+        numbers, triplets_left_out = settle_triplets(judged, row_of, "with an id that has no row", refusal)
     parts: Any = {"triplets": numbers, "left_out": left_out, "triplets_left_out": triplets_left_out}
     return Rows(source, known, values, X, **parts, origin=origin, columns=columns)
 
@@ -197,14 +199,6 @@ def _in_order(
     if is_count or len(row_of) < len(own) or not row_of.keys() >= set(names):
         return labels
     return labels.iloc[[row_of[name] for name in names]]
-
-
-def _values_of(X: pd.DataFrame) -> Array:
-    """Return the numbers of a frame; those of types that may lack a value, which NumPy has not, as float64."""
-    values = X.to_numpy()
-    if values.dtype == object and all(map(pd.api.types.is_numeric_dtype, X.dtypes)):
-        values = X.to_numpy(np.float64, na_value=np.nan)
-    return values
 
 
 def read_table(table: Table | ArrayLike | None, columns: Sequence[str], what: str) -> tuple[pd.DataFrame, str]:

@@ -22,8 +22,7 @@ def index(
     model: Model,
     folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
     output: Annotated[
-        Path | None,
-        Option(metavar="FILE.lookalike", help="the gallery to write (default: FOLDER.gallery.lookalike, here)"),
+        Path | None, Option(metavar="FILE.lookalike", help="default: FOLDER.gallery.lookalike, here")
     ] = None,
     add: FilesOption = None,
     remove: FilesOption = None,
@@ -92,19 +91,11 @@ def _path_in(folder: Path, file: Path, known: Collection[str]) -> str:
 @options.command("export")
 def export(
     model: Model,
-    gallery: Annotated[
-        Path, Argument(metavar="GALLERY", help="a folder of images, at any depth, or a file of vectors")
-    ],
+    gallery: Annotated[Path, Argument(metavar="GALLERY", help="images at any depth, or a file of vectors")],
     to: Annotated[Literal["faiss", "npy"], Option(help="what the vectors are written as")] = "faiss",
-    output: Annotated[
-        Path | None, Option(metavar="FOLDER", help="the folder to write (default: GALLERY-faiss and so on, here)")
-    ] = None,
-    index: Annotated[
-        str, Option(metavar="NAME", help="of FAISS, as its index_factory reads it: Flat, HNSW32, IVF100,Flat")
-    ] = "Flat",
-    rank: Annotated[
-        int | None, Option(metavar="N", min=1, help="dimensions to keep; what is lost is measured (default: all)")
-    ] = None,
+    output: Annotated[Path | None, Option(metavar="FOLDER", help="default: GALLERY-faiss or GALLERY-npy, here")] = None,
+    index: Annotated[str, Option(metavar="NAME", help="of FAISS's index_factory: Flat, HNSW32, IVF100,Flat")] = "Flat",
+    rank: Annotated[int | None, Option(metavar="N", min=1, help="dimensions to keep; the loss is measured")] = None,
     labels: options.Labels = None,
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
@@ -120,8 +111,8 @@ def export(
     """
     import pandas as pd
 
-    from lookalike.app.export import ABOUT, GALLERIES, IDS, NAMES, QUERY_MAP
-    from lookalike.app.export import export as write_export
+    from lookalike.app.gallery import ABOUT, GALLERIES, IDS, NAMES, QUERY_MAP
+    from lookalike.app.gallery import export as write_export
     from lookalike.app.vectors import is_vectors
     from lookalike.core.files import refuse_folder
 

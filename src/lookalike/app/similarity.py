@@ -28,18 +28,12 @@ from lookalike.app.choice import NEW, SEEN, Choice, mean_map
 from lookalike.app.evaluation import Compared, choose_evaluated
 from lookalike.app.learning import HELD_OUT, TRAIN
 from lookalike.app.model_file import SCALINGS, SIMILARITY, read_parts, scaling_text, write_similarity
-from lookalike.app.representations import (
-    Cache,
-    CachedDescriber,
-    Workers,
-    make_representation,
-    restored_representation,
-)
+from lookalike.app.representations import Cache, CachedDescriber, Workers, make_representation, restored_representation
 from lookalike.app.rows import Reasons, Rows, Table, make_rows
 from lookalike.app.steps import Scaling, found_components, with_steps
 from lookalike.app.vectors import FORMATS, is_vectors, read_vectors
 from lookalike.core.arrays import Array, Ints, Matrix, Texts, Truths
-from lookalike.core.errors import LookalikeError, first_reason, short_name
+from lookalike.core.errors import LookalikeError, short_name
 from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
 from lookalike.core.seeds import generator
@@ -51,10 +45,10 @@ from lookalike.learners.diagonal import TFIDF
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.model_io import from_state
 from lookalike.learners.online import can_hold_out
-from lookalike.learners.registry import learner_class
+from lookalike.learners.registry import MODULES, learner_class
+from lookalike.ranking.evaluation import PRECISION_AT
 
 BASELINE, COSINE, OF_VECTORS = "Euclidean", "cosine", "vectors"
-PRECISION_AT = (1, 5, 10)
 _STORED = ["path", "label", "sha256", "role"]  # columns of `rows_` as model files call them
 _OF_FIT = ("n_triplets", "n_triplets_held_out", "why_triplets_left_out", "hold_out", "seed", "seconds", "made_by")
 _OF_CHOICE = {"for": "", "share": 1.0, "chosen": [], "n_answers_held_out": 0}  # and what models of 1.1 have of it
@@ -241,8 +235,10 @@ class Similarity:
             raise LookalikeError(f"the held-out share must be from 0 to below 1, not {self.hold_out}: try 0.25")
         if self.learner is None:
             return {}
-        name = learning.learner_name(self.learner)
-        learning.check_learner(name, triplets=triplets)
+        name, kind = learning.learner_name(self.learner), "triplets" if triplets else "labels"
+        if kind not in learner_class(name).accepts:
+            others = [known for known in MODULES if kind in learner_class(known).accepts]
+            raise LookalikeError(f"{name} does not learn from {kind}: take one of {', '.join(others)}")
         return learning.checked_settings(name, self.parameters)
 
     def fit(self, source: Source, labels: Labels = None, triplets: Triplets = None, **columns: Unpack[Columns]) -> Self:
@@ -403,11 +399,11 @@ class Similarity:
             raise LookalikeError(f"a ranking needs at least 1 neighbour, not {k}")
         if len(getattr(queries, "shape", ())) == 2:
             queries = make_rows(queries)
-        names: list[str] = []
+        names, asked = list[str](), None
         if not isinstance(queries, Rows):
             listed = [queries] if isinstance(queries, str | os.PathLike) else queries
             names = list(dict.fromkeys(os.fspath(query) for query in listed))
-        asked = None if isinstance(queries, Rows) or self._of_vectors else self._query_images(names)
+            asked = None if self._of_vectors else sources.read_files(names, n_threads=self.jobs)
         # names of columns beside a gallery that is read are those of a file of queries
         found = self.read(gallery, gallery=True, **({} if isinstance(gallery, Rows) else columns))
         if isinstance(queries, Rows):
@@ -577,10 +573,7 @@ class Similarity:
         table : DataFrame
             ``path``, ``label``, ``sha256``, ``width``, ``height`` of images, or ``id`` and ``label`` of vectors.
         """
-        if not hasattr(self, "pipeline_") and str(self.representation).endswith(SUFFIX):
-            opened = self._open_model()
-            self.representation_, self.pipeline_ = opened.representation_, opened.pipeline_
-            self.columns_ = opened.columns_
+        self._take_over()
         found = self.read(source, gallery=True, **columns)
         if not hasattr(self, "pipeline_"):
             self._learn_representation(found)
@@ -623,16 +616,16 @@ class Similarity:
         The table is that of `vectors` and ``in_pool``: whether palette and codebook were learned from an image. A share
         `pool` of each label's images serves that.
         """
-        opened = self._open_model() if str(self.representation).endswith(SUFFIX) else None
-        described = self._make_representation() if opened is None else opened.representation_
+        self._take_over()
+        described = self.representation_ if hasattr(self, "pipeline_") else self._make_representation()
         if described is None or described.describer.system != VISTERMS:
             raise LookalikeError(f"{self.representation} has no visterms: use visterms, or a model of them")
         self.representation_ = described
         refuse_parts(Path(folder))  # the labels are those of classes
         found = self.read(folder, gallery=True)
         images = found.table()
-        if opened is not None:
-            in_pool = opened.learned_from(found)
+        if hasattr(self, "pipeline_"):
+            in_pool = self.learned_from(found)
         else:
             listed = images.assign(image_id=range(len(images)), status="ok")
             rows = sample_codebook_pool(listed, share=pool, keep=1, seed=self.random_state)["image_id"].to_numpy()
@@ -773,6 +766,13 @@ class Similarity:
             raise LookalikeError(f"the words of {self.representation} are fixed: leave --words out")
         return Similarity.load(str(self.representation))
 
+    def _take_over(self) -> None:
+        """Take all that the model has learned whose representation is asked for, unless something was learned here."""
+        if not hasattr(self, "pipeline_") and str(self.representation).endswith(SUFFIX):
+            opened = self._open_model()
+            self.representation_, self.pipeline_ = opened.representation_, opened.pipeline_
+            self.rows_, self.columns_ = opened.rows_, opened.columns_
+
     def _described(self, *parts: Rows) -> list[Matrix]:
         """Return the vectors of rows of several sources, as they are before they are weighed or scaled."""
         if self.representation_ is None:
@@ -805,13 +805,6 @@ class Similarity:
         sentence = f"{rows.source} has its columns in another order than the model learned from: they are put into that"
         warnings.warn(sentence, stacklevel=2)
         return replace(rows, X=rows.X[:, [rows.columns.index(name) for name in learned]], columns=learned)
-
-    def _query_images(self, names: list[str]) -> Rows:
-        """Read query images, of which some may be left out."""
-        asked = sources.read_files(names, n_threads=self.jobs)
-        if n_bad := len(asked.left_out):  # nothing in the rankings shows that one is lacking
-            warnings.warn(f"{n_bad:,} of {len(names):,} queries left out{first_reason(asked.left_out)}", stacklevel=3)
-        return asked
 
     def _query_vectors(self, names: list[str], gallery: Rows, columns: Columns) -> Rows:
         """Return the rows of a gallery of vectors that are named by id, or of a file of queries."""
@@ -847,11 +840,8 @@ class Similarity:
 
     def _compared(self, raw: Matrix, source: Rows, learner: SimilarityLearner | None = None) -> dict[str, Compared]:
         """Return what is compared on descriptions: what was learned, Euclidean distance, and cosine."""
-        name, rows, plain = (
-            type(self.learner_).__name__,
-            self._taken(raw, source),
-            self._taken(raw, source, learned=False),
-        )
+        name, rows = type(self.learner_).__name__, self._taken(raw, source)
+        plain = self._taken(raw, source, learned=False)
         # vectors as they are given, before they are centred
         unit = normalize(raw.astype(np.float64) if self._of_vectors else plain)
         baseline = BASELINE if name != BASELINE else f"{BASELINE} (untrained)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -79,6 +80,8 @@ def read_files(paths: Sequence[PathLike], *, n_threads: int = 1) -> Rows:
     facts, left_out = _look_at_files(Path(), [os.fspath(path) for path in paths], n_threads, None)
     if facts.empty:
         raise LookalikeError(f"no query can be used{first_reason(left_out)}: name other images")
+    if left_out:  # nothing in the rankings shows that one is lacking
+        warnings.warn(f"{len(left_out):,} of {len(paths):,} queries left out{first_reason(left_out)}", stacklevel=4)
     return rows_of_images(Path(), facts.assign(label=""), left_out)
 
 

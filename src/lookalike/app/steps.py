@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, normalize
 
@@ -140,6 +139,8 @@ def with_steps(step: Scaling | Arrays, learner: SimilarityLearner | str = "passt
         return Pipeline([("scaling", step), ("learner", learner)])
     if not step:
         return Pipeline([("reduction", "passthrough"), ("learner", learner)])
+    from sklearn.decomposition import PCA  # slow to import, and vectors need none
+
     pca = PCA(len(step["components"]))
     pca.mean_, pca.components_ = step["mean"], step["components"]
     pca.n_components_, pca.n_features_in_ = pca.components_.shape

@@ -152,6 +152,7 @@ def test_settings_of_a_command_line_become_arguments_or_one_sentence():
     settings = {"aggressiveness": 0.03, "n_steps": 500, "projection": "psd", "early_stopping": False}
     assert checked_settings("OASIS", text) == settings
     assert checked_settings("LEGO", {"percentiles": "10,90"}) == {"percentiles": (10, 90)}
+    assert checked_settings("QPAO", {"upper": "none"}) == {"upper": None}
     assert learner_name("diagonal-oasis") == "DiagonalOASIS"
     for name, setting, sentence in (
         ("OASIS", "agressiveness=1", "OASIS has no setting 'agressiveness': it takes aggressiveness"),
