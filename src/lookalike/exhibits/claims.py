@@ -1,11 +1,8 @@
 """Claims of the papers: rows of claims.csv, each a predicate over contrasts that answers with an outcome and its rows.
 
-A claim names the contrasts that it is about (``map: oasis - mcml, lego``), a predicate of `PREDICATES`, and its bounds.
-Its contrasts decide it by their 95% intervals; a number without an interval is a cell of a table and decides nothing.
-
-Each claim is tested on a study by itself: a study's job writes what `claim_records` returns, and `keep_run` keeps it
-with a run. Then one job decides a paper's primary claims together: `decided` makes results/claims.csv, and pages,
-README, notebooks and the terminal read that table.
+The contrasts that a claim names (``map: oasis - mcml, lego``) decide it by their 95% intervals; a number without one
+decides nothing. A study's job tests each claim by itself (`claim_records`); then one job decides a paper's primary
+claims together (`decided`), and all that tells of claims reads its table, results/claims.csv.
 """
 
 from __future__ import annotations
@@ -198,10 +195,7 @@ def limit_words(claim: Claim, rows: Iterable[Contrast], study: Study) -> str:
 
 
 def groups_in(claim: Claim, study: Study, setting: str) -> list[Group]:
-    """Return the rows of each contrast of a claim on a setting; one without a number stands for what there is not.
-
-    Where a setting has only some of the contrasts, the others are not known; where it has none, it was not run.
-    """
+    """Return the rows of each contrast of a claim on a setting; one without a number stands for what there is not."""
     groups = list[Group]()
     for part in claim.contrasts:
         sides = (part.first, part.second or ("",))
@@ -214,6 +208,7 @@ def groups_in(claim: Claim, study: Study, setting: str) -> list[Group]:
                 groups.append(rows)
     if all(NOT_RUN in row.limits for group in groups for row in group):
         return groups
+    # where a setting has some of the contrasts, the others are not known
     return [[replace(row, limits="") if row.limits == ABSENT else row for row in group] for group in groups]
 
 
@@ -249,10 +244,7 @@ def unknown(group: Group) -> Verdict | None:
 
 
 def p_at(row: Contrast, bound: float) -> float:
-    """Return the two-sided p-value of a mean that is the bound, by the distribution that the interval of a row is of.
-
-    A 95% interval is as many standard errors wide as its t or normal distribution says.
-    """
+    """Return the two-sided p-value of a mean that is the bound, by the t or normal distribution of a row's interval."""
     # heavy, and every plan imports this module
     from scipy import special
 

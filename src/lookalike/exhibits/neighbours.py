@@ -25,12 +25,10 @@ N_DRAWN, N_TILES = 4, 6
 
 
 def choose(candidates: pd.DataFrame, n: int, *, seed: int, dataset: str) -> pd.DataFrame:
-    """Choose a gallery's queries by a rule that looks at how they turn out only for two, which are marked.
+    """Choose a gallery's queries: most at random, the groups in turn, and the two that gain and lose most, if `n` > 2.
 
-    A candidate has a ``group``, such as its class, and the ``gain`` by learning in the study's own measure, NaN where
-    that has no value; the index is how the study knows it. Most are drawn at random, the groups in turn, from a stream
-    that the data set names, and come first. The two gain and lose the most, the first of equals; with fewer than three
-    queries there are none. Returned are the queries with their gain, and with why each is shown in ``chosen``.
+    A candidate has a ``group``, such as its class, and the ``gain`` by learning, NaN where that has no value. Returned
+    are the queries by the candidates' index, with their gain, and with why each is shown in ``chosen``.
     """
     marked = extremes(candidates["gain"]) if n > 2 else {}
     stream, others = generator(seed, "report", "gallery", dataset), candidates.drop(index=[*marked])

@@ -1,8 +1,4 @@
-"""Ours beside print: the numbers that the papers print, joined to ours, and how numbers are written.
-
-Printed numbers are facts with their source in ``workflow/resources/reference-values.csv``. One join by exhibit,
-setting, method and metric sets ours beside them; nothing else compares.
-"""
+"""Numbers that the papers print (workflow/resources/reference-values.csv) joined to ours, and how both are written."""
 
 from __future__ import annotations
 
@@ -33,10 +29,7 @@ def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
 def with_printed(
     ours: pd.DataFrame, printed: pd.DataFrame, *, on: Sequence[str] = ("setting", "method", "metric")
 ) -> pd.DataFrame:
-    """Set our numbers beside the printed ones.
-
-    Ours has one row a number: the key columns `on`, ``ours`` and ``ours_std`` in printed units (NaN where there is
-    none), and whatever else the exhibit needs; `printed` has the rows of one printed table or figure.
+    """Set our numbers, a row each, beside the rows of one printed table or figure, by the key columns `on`.
 
     Returned is `ours` in its order with ``printed``, ``printed_std``, ``note``, and ``is_printed``, which tells where
     the paper has such a cell.
@@ -70,14 +63,9 @@ STAR = "*"
 
 
 def significant(value: float, std: float = math.nan) -> str:
-    """Return ``mean ± std`` to two significant digits of the mean, whole numbers in full; ``-`` for a NaN `value`.
+    """Return ``0.0021 ± 0.0003``: two significant digits of the mean, whole numbers in full; ``-`` for a NaN `value`.
 
     A `std` has the decimals of the mean, or as many more as show its own first digit.
-
-    Examples
-    --------
-    >>> significant(0.00213, 0.00031), significant(0.12, 0.0004), significant(1835.2, 209.6), significant(42, 15)
-    ('0.0021 ± 0.0003', '0.12 ± 0.0004', '1,835 ± 210', '42 ± 15')
     """
     if math.isnan(value):
         return MISSING
@@ -97,13 +85,7 @@ def minutes_text(mean: float, std: float = math.nan) -> str:
 
 
 def human_time(seconds: float) -> str:
-    """Return a duration as people say it, to two digits.
-
-    Examples
-    --------
-    >>> [human_time(s) for s in (0.0041, 0.25, 9, 300, 5400, 172800, 16416000, 1e9)]
-    ['4.1 ms', '0.25 s', '9 s', '5 min', '1.5 h', '2 days', '190 days', '32 years']
-    """
+    """Return a duration as people say it, to two digits: ``4.1 ms``, ``5 min``, ``1.5 h``, ``190 days``."""
     if math.isnan(seconds):
         return ""
     units = [(0.1, "ms", 0.001), (MINUTE, "s", 1.0), (HOUR, "min", MINUTE), (DAY, "h", HOUR)]

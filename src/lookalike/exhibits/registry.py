@@ -1,8 +1,4 @@
-"""The papers, and their exhibits: each table, figure, gallery and picture is an entry of a study's exhibits.yaml.
-
-Rules, targets, the settings' list of exhibits, the report's order and each exhibit's dependencies come from here. It
-is cheap to import, because every plan imports it.
-"""
+"""The papers, and their exhibits, each an entry of a study's exhibits.yaml; cheap to import, as every plan does."""
 
 from __future__ import annotations
 
