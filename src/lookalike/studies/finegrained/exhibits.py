@@ -120,9 +120,8 @@ def _draw_curves(chart: Chart, study: FinegrainedStudy, frame: pd.DataFrame, sys
     seeds, curves = sorted(set(own["seed"])), []
     for part, seed in product([part for part in CURVES if part in set(own["part"])], seeds):
         is_training = part == "training"
-        look = Look(SEED_COLOURS[(seed - 1) % len(SEED_COLOURS)], "o")
-        if is_training:
-            look = Look(GREY, "o", kind="thin")
+        colour = SEED_COLOURS[(seed - 1) % len(SEED_COLOURS)]
+        look = Look(GREY, "o", kind="thin") if is_training else Look(colour, "o")
         name = CURVES[part] if is_training or len(seeds) == 1 else f"{CURVES[part]}, seed {seed}"
         curves.append(Curve(name, look, select(own, part=part, seed=seed), "seen", "value", None))
     if own["kept"].any():
