@@ -34,6 +34,21 @@ CHOSEN = {"select": {"aggressiveness": [0.03, 0.3]}, "trace": TRACE}
 ENDLESS = 2_000_000_000
 
 
+@pytest.fixture(scope="module")
+def study():
+    """Counts of 4 classes x 20 images, in which words tell classes apart a little, and two folds of 10 + 5 images."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([f"{c:03d}.class" for c in range(4)], 20)
+    topics = rng.dirichlet(np.full(40, 0.5), size=4)
+    counts = np.stack([rng.multinomial(40, 0.5 * topics[i // 20] + 0.5 / 40) for i in range(80)])
+    images = np.array([[20 * c + rng.permutation(20)[:15] for c in range(4)] for _ in range(2)])
+    folds, _, places = (part.ravel() for part in np.indices(images.shape))
+    split = pd.DataFrame({"fold": folds, "image_id": images.ravel(), "label": labels[images.ravel()]})
+    split = split.assign(role=np.where(places < 10, "train", "test"), validation=places < 2)
+    split = split.sample(frac=1, random_state=1).astype({"fold": np.int8, "image_id": np.int32})
+    return sp.csr_array(counts.astype(np.int32)), split
+
+
 @pytest.fixture
 def fold(study):
     return Fold(*study, 0, 5, "toy")

@@ -21,6 +21,11 @@ BEST, WORST = f"{JMLR}/table2", f"{JMLR}/table3"
 NOBODY = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, np.int32))
 
 
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("study"), ratings=make_ratings())
+
+
 def queries(output):
     return list(output.frame.loc[output.frame["role"] == "query", "image_id"])
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_human import IMAGES, LABEL_OF, NEIGHBOURS, PATH_OF, draw
+from made_human import IMAGES, LABEL_OF, NEIGHBOURS, PATH_OF, PATHS, draw
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -25,6 +25,20 @@ from lookalike.studies.human.questionnaire import (
     plan_of_run,
     read_plan,
 )
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return draw()
+
+
+@pytest.fixture
+def images(tmp_path):
+    rng = np.random.default_rng(0)
+    for path in PATHS:
+        (tmp_path / "images" / path).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (30, 40, 3), dtype=np.uint8)).save(tmp_path / "images" / path)
+    return tmp_path / "images"
 
 
 @settings(max_examples=15, deadline=None)

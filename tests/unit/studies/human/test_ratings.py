@@ -19,6 +19,11 @@ from lookalike.studies.human.ratings import (
 )
 
 
+@pytest.fixture(scope="module")
+def plan():
+    return draw()
+
+
 def lines_of(plan, rater="Ada", good=(0, 5), done=(1, 2, 3)):
     """The page's export, `good` and the candidate after them answered, the queries `done` done."""
     lines = [",".join(FILE_COLUMNS)]
