@@ -17,7 +17,7 @@ import pandas as pd
 import typer.main
 import yaml
 
-from lookalike.app import commands, rated, serve  # noqa: F401 - they add their commands to the program
+from lookalike.app import commands, rated  # noqa: F401 - they add their commands to the program
 from lookalike.app.options import app as program
 from lookalike.exhibits.claims import claims_of, decided, read_claims
 from lookalike.exhibits.printed import human_time

@@ -54,7 +54,7 @@ def _run(arguments: list[str]) -> int:
     """Run the command that the arguments name; typer comes with the extra that the commands need."""
     import typer
 
-    from lookalike.app import commands, rated, serve  # noqa: F401 (they add their commands)
+    from lookalike.app import commands, rated  # noqa: F401 (they add their commands)
     from lookalike.app.options import app
 
     with warnings.catch_warnings():
