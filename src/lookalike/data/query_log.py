@@ -7,7 +7,7 @@ asks of an image is collected through its queries (JMLR section 5.2.1).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,6 @@ from lookalike.data import query_kernels as kernels
 from lookalike.data.query_kernels import Incidence
 
 SAMPLE = 20_000  # images of each part whose relevant images are counted
-RELEVANCES = ("joint", "co_clicks")
-"""Pr(p1, p2) of JMLR equation 10, or the C'C of click counts of NIPS section 4.1."""
 
 
 class QueryLog:
@@ -90,12 +88,10 @@ class QueryLog:
         return query, self.query_images, self.query_weights
 
     def of_images(self, image_ids: ArrayLike) -> QueryLog:
-        """Return the log of some images, numbered in the order given; queries left without images are dropped."""
+        """Return the log of some images, each once, numbered in the order given; queries without images are dropped."""
         ids = self._images(image_ids).ravel()
         new = np.full(self.n_images, -1, dtype=np.int64)
         new[ids] = np.arange(len(ids))
-        if np.count_nonzero(new >= 0) != len(ids):
-            raise ValueError("image_ids names an image twice: give every image once")
         query, image, relevance = self.pairs()
         kept = new[image] >= 0
         used, renumbered = np.unique(query[kept], return_inverse=True)
@@ -127,10 +123,11 @@ class QueryLog:
         """Return how many images each query has."""
         return np.diff(self.query_start)
 
-    def incidence(self, relevance: str = "joint") -> Incidence:
-        """Return the log as the compiled kernels take it, weights in double precision, for either of `RELEVANCES`."""
-        if relevance not in RELEVANCES:
-            raise ValueError(f"relevance must be one of {', '.join(RELEVANCES)}, not {relevance!r}")
+    def incidence(self, relevance: Literal["joint", "co_clicks"] = "joint") -> Incidence:
+        """Return the log as the compiled kernels take it, in double precision, for Pr(p1, p2) or C'C of click counts.
+
+        The former is that of JMLR equation 10, the latter that of NIPS section 4.1.
+        """
         joint = self._incidence
         return joint if relevance == "joint" else joint._replace(factor=np.ones(self.n_queries))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,7 +70,7 @@ class QueryTripletSampler:
         random_state: RandomState = None,
         *,
         theta: float = 0.0,
-        relevance: str = "joint",
+        relevance: Literal["joint", "co_clicks"] = "joint",
         share: float | None = None,
         triplets_per_query: int = 1,
     ) -> None:
