@@ -165,7 +165,8 @@ class PassiveAggressive(OnlineTripletLearner["list[Any]"]):
         try:
             return super()._train(work, draw, n_steps, traced)
         finally:
-            self._hold(copy.copy(self._learned))  # without what it was learned on
+            if isinstance(self._learned, DualForm):
+                self._hold(copy.copy(self._learned))  # without what it was learned on
             del self._work
 
     def _show(self, work: list[Any]) -> None:

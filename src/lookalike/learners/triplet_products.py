@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from lookalike.core.arrays import Doubles, Ints, Longs, Matrix
+from lookalike.core.arrays import Ints, Longs, Matrix
 from lookalike.core.kernels import njit
 from lookalike.learners.base import refuse_overflow
 from lookalike.learners.kernels import Compressed
@@ -83,7 +83,7 @@ class TripletProducts:
         self.n_pairs = len(pairs)
         self._ready: Compressed | None = None
         if self.n_pairs <= self.n_triplets and self._room(pairs) * ENTRY_BYTES <= PRODUCT_BYTES:
-            self._ready = self._multiply(pairs, self._scratch())
+            self._ready = self._multiply(pairs)
             self.examples = numbers
 
     def blocks(self, examples: Ints) -> Iterator[tuple[Compressed, Ints]]:
@@ -93,10 +93,9 @@ class TripletProducts:
             return
         longest = int(self._lengths.max(initial=0))
         size = max(1, BLOCK_BYTES // (2 * ENTRY_BYTES * max(1, longest)))
-        dense = self._scratch()
         for first in range(0, len(examples), size):
             pairs, numbers = distinct_pairs(examples[first : first + size], len(self._lengths))
-            yield self._multiply(pairs, dense), numbers
+            yield self._multiply(pairs), numbers
 
     def _restrict(self, X: sp.csr_array, rows: Longs, queries: Longs) -> None:
         """Keep these rows, at the columns of the queries only."""
@@ -112,16 +111,12 @@ class TripletProducts:
         """Return what the products of these pairs have as entries at most."""
         return int(np.minimum(self._lengths[pairs[:, 0]], self._lengths[pairs[:, 1]]).sum())
 
-    def _scratch(self) -> Doubles:
-        """Return zeros for `pair_products`, which no two threads may share."""
-        return np.zeros(len(self.columns))
-
-    def _multiply(self, pairs: Longs, dense: Doubles) -> Compressed:
+    def _multiply(self, pairs: Longs) -> Compressed:
         # pages of the arrays that are not written to take no memory
         room = self._room(pairs) + 1
         starts = np.empty(len(pairs) + 1, dtype=np.int64)
         products = Compressed(starts, np.empty(room, dtype=np.uint32), np.empty(room))
-        pair_products(self._rows, pairs, dense, products)
+        pair_products(self._rows, pairs, len(self.columns), products)
         return products
 
 
@@ -134,10 +129,10 @@ def distinct_pairs(triplets: Ints, n_rows: int) -> tuple[Longs, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def pair_products(rows: Compressed, pairs: Longs, dense: Doubles, products: Compressed) -> None:
-    """Multiply pairs of rows, entry by entry; `dense` is zero before and after, the products have a spare entry."""
+def pair_products(rows: Compressed, pairs: Longs, n_columns: int, products: Compressed) -> None:
+    """Multiply pairs of rows, entry by entry; the products have a spare entry."""
     indptr, indices, data = rows
-    n = 0
+    dense, n = np.zeros(n_columns), 0
     spread = -1  # the row that lies in `dense`: pairs with equal first rows stand side by side
     products.indptr[0] = 0
     for p in range(pairs.shape[0]):
@@ -155,6 +150,3 @@ def pair_products(rows: Compressed, pairs: Longs, dense: Doubles, products: Comp
             products.data[n] = product
             n += product != 0.0
         products.indptr[p + 1] = n
-    if spread >= 0:
-        for k in range(indptr[spread], indptr[spread + 1]):
-            dense[indices[k]] = 0.0
