@@ -139,15 +139,9 @@ RANKED = Rankings(np.array([0, 1, 3]), np.array([1, 2, 4], np.int32), 5, np.arra
 WITH_NEIGHBOURS = replace(RANKED, neighbours=np.eye(2, dtype=np.int32), neighbour_scores=np.eye(2, dtype=np.float32))
 LANDMARKS = LandmarkRankings(
     queries=np.array(["gate_1", "gate_2"]),
-    query_ids=np.array([7, 9], np.int32),
-    n_gallery=5,
+    average_precision=np.array([[0.5, np.nan], [0.25, 1]]),
     top=np.array([[4, 1], [2, 0]], np.int32),
     top_scores=np.array([[0.9, 0.1], [0.8, 0.2]], np.float32),
-    offsets=np.array([0, 2, 3]),
-    image_ids=np.array([4, 7, 2], np.int32),
-    relevance=np.array([0, 1, 2], np.int8),
-    ranks=np.array([[1, 3, 2], [2, 1, 5]], np.int32),
-    ties=np.array([[1, 2, 1], [1, 1, 3]], np.int32),
 )
 SAVED = [LOG, GRADED, RelevanceData.from_labels([], []), RANKED, WITH_NEIGHBOURS, LANDMARKS]
 

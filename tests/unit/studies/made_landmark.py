@@ -10,6 +10,7 @@ from PIL import Image
 from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame, select
 from lookalike.exhibits.style import TITLES as PRINTED_TITLES
+from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark.rankings import LandmarkRankings
 from lookalike.studies.landmark.results import results_of, rows_of_run, times_of
 from lookalike.studies.landmark.study import CHOSEN, LANDMARKS
@@ -113,15 +114,15 @@ def rankings(folder, queries, landmark, method):
     orders = np.array(
         [[image, *(early if first else late)] for image, first in zip(own["image_id"], is_early, strict=True)]
     )
-    truth = np.array([3, 4, 5, 6])
-    ranks = np.concatenate([[list(order).index(image) + 1 for image in truth] for order in orders])
-    names, ids = own["query"].to_numpy(dtype=np.str_), own["image_id"].to_numpy()
-    scores, offsets = np.tile(np.linspace(1, 0, orders.shape[1]), (len(own), 1)), 4 * np.arange(len(own) + 1)
-    judged = np.tile(truth, len(own)), np.tile([0, 1, 2, 0], len(own))
+    scores = np.tile(np.linspace(1, 0, orders.shape[1]), (len(own), 1))
+    precisions = [
+        average_precision([list(order).index(image) + 1 for image in (3, 4, 6)], [list(order).index(5) + 1])
+        for order in orders
+    ]
     path = folder / "sift-1m" / landmark / method / "0" / "ranks.npz"
     path.parent.mkdir(parents=True)
-    both = np.array([ranks, ranks])
-    LandmarkRankings(names, ids, 14, orders, scores, offsets, *judged, both, np.ones_like(both)).save(path)
+    names = own["query"].to_numpy(dtype=np.str_)
+    LandmarkRankings(names, np.array([precisions, precisions]), orders, scores).save(path)
     return str(path)
 
 

@@ -37,7 +37,7 @@ from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
 from lookalike.studies.fits import Clock, Run, fold_seed, make_learner, record_of, warm_up
-from lookalike.studies.landmark.rankings import MAP, MAP_FULL, REGIONS, RELEVANCE, SPARSITY, LandmarkRankings
+from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, SPARSITY, LandmarkRankings
 from lookalike.studies.landmark.results import FEATURES, rows_of_run
 from lookalike.studies.selection import grid
 from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
@@ -153,8 +153,8 @@ class LandmarkTask:
     """Rows of the data that are retrieved from, in the random order that breaks ties."""
     queries: Integers
     """Rows of the table of queries."""
-    judged: list[tuple[Integers, Integers]]
-    """For each of them the images that are judged and not learned from, ascending, and what they are."""
+    judged: list[tuple[Integers, Truths]]
+    """For each of them the images that are judged and not learned from, ascending, and which of these are junk."""
     seeds: dict[str, int]
     """Of the streams of this draw."""
 
@@ -329,48 +329,45 @@ def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, 
     scores = np.asarray(model.similarity(sp.vstack([data.query_rows[task.queries], whole], format="csr"), data.rows))
     scores = scores[:, task.gallery]
     first = np.argsort(-scores[: len(own)], axis=1, kind="stable")[:, :n_top]
-    # the last place is that of position -1, an image that the data lack: its rank stays 0
+    # the last place is that of position -1, an image that the data lack, which no query finds
     place_of = np.full(len(data.image_ids) + 1, -1)
     place_of[task.gallery] = np.arange(len(task.gallery))
-    places = [place_of[data.positions(images)] for images, _ in task.judged]
-    columns, rows = np.concatenate(places * 2), np.repeat(np.arange(len(scores)), list(map(len, places * 2)))
-    is_there = columns >= 0
-    found = np.zeros((2, len(columns)), dtype=np.int32)
-    found[:, is_there] = ranks_and_ties(scores, rows[is_there], columns[is_there])
-    ranks, ties = found.reshape(2, 2, -1)
+    judged = [(place_of[data.positions(images)], is_junk) for images, is_junk in task.judged] * 2
+    there = [places >= 0 for places, _ in judged]
+    columns = np.concatenate([places[found] for (places, _), found in zip(judged, there, strict=True)])
+    rows = np.repeat(np.arange(len(scores)), list(map(np.count_nonzero, there)))
+    starts = np.searchsorted(rows, np.arange(1, len(scores)))
+    parts = [np.split(part, starts) for part in ranks_and_ties(scores, rows, columns)]
+    precisions = []
+    for (_, is_junk), found, ranks, ties in zip(judged, there, *parts, strict=True):
+        junk, n_missing = is_junk[found], int(np.count_nonzero(~is_junk & ~found))
+        precisions.append(average_precision(ranks[~junk], ranks[junk], n_missing=n_missing, ties=ties[~junk]))
     return LandmarkRankings(
         queries=own["query"].to_numpy(dtype=np.str_),
-        query_ids=own["image_id"].to_numpy(dtype=np.int32),
-        n_gallery=len(task.gallery),
+        average_precision=np.reshape(precisions, (2, len(own))),
         top=data.image_ids[task.gallery[first]].astype(np.int32),
         top_scores=np.take_along_axis(scores[: len(own)], first, axis=1).astype(np.float32),
-        offsets=np.cumsum([0, *map(len, places)], dtype=np.int64),
-        image_ids=np.concatenate([images for images, _ in task.judged]).astype(np.int32),
-        relevance=np.concatenate([codes for _, codes in task.judged]).astype(np.int8),
-        ranks=ranks,
-        ties=ties,
     )
 
 
-def _ground_truth(data: LandmarkData, gallery: Integers, query: str) -> tuple[Integers, Integers]:
-    """Return the images judged for a query that are in the gallery or nowhere, ascending, and what they are."""
+def _ground_truth(data: LandmarkData, gallery: Integers, query: str) -> tuple[Integers, Truths]:
+    """Return the images judged for a query that are in the gallery or nowhere, ascending, and which are junk."""
     judged = data.relevance[data.relevance["query"] == query].sort_values("image_id", kind="stable")
-    images = judged["image_id"].to_numpy(dtype=np.int32)
-    codes = judged["relevance"].map(RELEVANCE.index).to_numpy()
+    images, is_junk = judged["image_id"].to_numpy(dtype=np.int32), (judged["relevance"] == JUNK).to_numpy()
     positions = data.positions(images)
     kept = (positions < 0) | np.isin(positions, gallery)
-    return images[kept], codes[kept]
+    return images[kept], is_junk[kept]
 
 
 def metrics_of(model: SimilarityLearner, rankings: LandmarkRankings) -> dict[str, float]:
     """Return metrics of one run to their values; means are over the queries that have a positive."""
-    values = {name: rankings.average_precision(region) for name, region in zip((MAP, MAP_FULL), REGIONS, strict=True)}
-    if np.isnan(values[MAP]).all():
+    if np.isnan(rankings.average_precision[0]).all():
         raise LookalikeError(
             f"no image is good or ok for any of the queries {', '.join(rankings.queries)}: "
             "correct the ground truth, or leave the landmark out"
         )
-    metrics = {name: float(np.nanmean(own)) for name, own in values.items()}
+    of_regions = zip((MAP, MAP_FULL), rankings.average_precision, strict=True)
+    metrics = {name: float(np.nanmean(own)) for name, own in of_regions}
     if type(model).__name__ != "TFIDF":
         # of weights that are learned, the share that is zero: |w| <= 1e-10
         metrics[SPARSITY] = float(model.sparsity())
