@@ -98,6 +98,5 @@ rule run_side_study:
     params:
         settings=settings_for(CATEGORY, "run_side_study"),
         learners=lambda wildcards: learner_code(*CATEGORY[wildcards.dataset].learned_in(wildcards.side)),
-        made_by=lambda wildcards: fingerprint(f"studies/category/{wildcards.side}.py"),
     script:
         "../scripts/run_side_study.py"

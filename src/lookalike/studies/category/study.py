@@ -52,7 +52,7 @@ OF_HALVES = "learning/tens"
 """The one exhibit of a study of halves of its classes."""
 FEW = "few_images"
 SIDE_OF = {RANKERS: "rankers", "map of new classes": "transfer", FEW_IMAGES: FEW}
-"""Metric to the part of the settings that has it, which the module of its name runs for an exhibit of its own."""
+"""Metric to the part of the settings that has it, which is measured for an exhibit of its own."""
 SIDES = tuple(SIDE_OF.values())
 MAKERS = {"protocol": (*RUN_FILES, "selection.parquet"), "traces": ("curve.parquet",)}
 """Module of this study to what it makes of a run."""

@@ -14,16 +14,16 @@ from test_fits import burn
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
 from lookalike.core.settings.methods import Fit
+from lookalike.core.settings.model import plain
 from lookalike.exhibits.results import COLUMN_TYPES, select
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.learners import AveragedOASIS, Euclidean, load
 from lookalike.learners.registry import learner_class
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies import selection
-from lookalike.studies.category import few_images, protocol, rankers, traces, transfer
+from lookalike.studies.category import protocol, side_studies, traces
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold
-from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Transfer
 from lookalike.studies.category.study import MAKERS
 from lookalike.studies.category.traces import trace_fold
 
@@ -219,13 +219,13 @@ def test_a_learner_that_stops_by_itself_is_traced_past_its_stop(study):
 
 
 def test_fewer_images_are_parts_of_more_and_choose_by_at_least_two(fold):
-    smaller, larger = (few_images.with_images(fold, n) for n in (3, 6))
+    smaller, larger = (side_studies.with_images(fold, n) for n in (3, 6))
     parts = [part.images for part in (smaller, larger, fold)]
     for few, more in pairwise(parts):
         assert set(few["train"].rows) < set(more["train"].rows)
         assert set(few["test"].rows) == set(more["test"].rows)
     assert {name: len(parts[0][name].rows) for name in ("learn", "validation")} == {"learn": 4, "validation": 8}
-    table = few_images.numbers_of(fold, FewImagesOfMethods(images=[6], fits={"oasis": spec(**CHOSEN)}))
+    table = side_studies.numbers_of("few_images", fold, {"images": [6], "fits": {"oasis": plain(spec(**CHOSEN))}})
     (found,) = table[["method", "metric", "x", "value"]].to_numpy().tolist()
     assert found == ["oasis", "map of few images", 6, run_fold(larger, spec(**CHOSEN)).metrics["map"]]
 
@@ -251,14 +251,14 @@ def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
         X = tfidf_rows(fold.counts[test], inverse_document_frequencies(fold.counts[train]))
         ranked = rank_leave_one_out(taught.model, X, labels).mean_average_precision()
         scores.append([taught.metrics["map"], ranked])
-    table = select(transfer.numbers_of(fold, Transfer(**settings)), method="oasis").set_index("metric")["value"]
+    table = select(side_studies.numbers_of("transfer", fold, settings), method="oasis").set_index("metric")["value"]
     found = table[["map of learned classes", "map of new classes"]].tolist()
     assert found == pytest.approx(np.mean(scores, axis=0), abs=1e-3)
 
 
 def test_rankers_have_streams_of_their_own_and_their_average_is_that_of_the_estimator(fold):
-    settings = Rankers(count=3, steps=600, points=4, aggressiveness=0.2, averages=[2, 3])
-    table = rankers.numbers_of(fold, settings)
+    settings = {"count": 3, "steps": 600, "points": 4, "aggressiveness": 0.2, "averages": [2, 3]}
+    table = side_studies.numbers_of("rankers", fold, settings)
     assert set(table["method"]) == {"ranker 0", "ranker 1", "ranker 2", "average of 2", "average of 3"}
     assert table.groupby("x")["value"].nunique()[[0, 600]].tolist() == [1, 5]
     model = AveragedOASIS(aggressiveness=0.2, n_steps=600, n_rankers=2, random_state=fold.seed("rankers"))
