@@ -6,8 +6,7 @@ import pytest
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.studies.human.page import write_page
-from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
+from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours, write_page
 from lookalike.studies.human.ratings import read_ratings
 
 pytestmark = pytest.mark.browser

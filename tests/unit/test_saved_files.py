@@ -24,7 +24,7 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners import OASIS
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.landmark.rankings import LandmarkRankings
+from lookalike.studies.landmark.results import LandmarkRankings
 from lookalike.studies.web.large_scale import train
 from lookalike.studies.web.settings import LogLearning
 from lookalike.studies.web.training_images import TrainingRows

@@ -6,8 +6,7 @@ with logged(snakemake):
     from lookalike.core.files import read_json, read_table, write_table
     from lookalike.core.seeds import integer_seed
     from lookalike.ranking.rankings import Rankings
-    from lookalike.studies.human.page import write_page
-    from lookalike.studies.human.questionnaire import plan_of_run
+    from lookalike.studies.human.questionnaire import plan_of_run, write_page
 
     given, params = snakemake.input, snakemake.params.settings
     chosen = {**params, "seed": integer_seed(params["seed"], "ratings")}

@@ -43,8 +43,7 @@ def rate(
     needs no network. A rater opens it in a browser, answers, and exports a CSV file for `lookalike ratings`.
     """
     from lookalike.core.files import together, write_table
-    from lookalike.studies.human.page import write_page
-    from lookalike.studies.human.questionnaire import plan_of_file, read_plan
+    from lookalike.studies.human.questionnaire import plan_of_file, read_plan, write_page
 
     options.check_output(output, options.PAGES, plan, neighbours)
     if neighbours is None:

@@ -1,7 +1,8 @@
-"""What every study that fits learners shares: its clock, compiled kernels before it starts, and the model's files."""
+"""What every study that fits learners shares: its clock, a limit on the time of a fit, and the model's files."""
 
 from __future__ import annotations
 
+import signal
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -46,6 +47,45 @@ class Clock:
         finally:
             self.seconds[name] = time.perf_counter() - start
             self.cpu_seconds[name] = time.process_time() - cpu_start
+
+
+LEAST_SECONDS = 0.2
+"""A shorter time limit breaks off nothing before; of what ends sooner, the time is compared."""
+
+
+class TimeLimitReachedError(LookalikeError):
+    """The work took more processor time than it was given."""
+
+
+@contextmanager
+def cpu_time_limit(seconds: float | None, what: str) -> Iterator[None]:
+    """Break off what runs inside the block once this process has spent so many seconds of processor time on it.
+
+    For fits that might never end: the papers give a method five days, and then a `*`.
+    """
+    # of all threads and not by the clock: what else runs on the machine does not decide whether a method has a result
+    if seconds is None:
+        yield
+        return
+
+    # signals reach the main thread alone, a second limit would lift the first, and compiled calls are not interrupted:
+    # of what ends before its signal comes, the time is compared
+    def reached(*_: object) -> None:
+        raise TimeLimitReachedError(f"{what} took more than {seconds:g} s of processor time")
+
+    before, start = signal.signal(signal.SIGPROF, reached), time.process_time()
+    try:
+        # an exception in a finaliser is swallowed, so the signal comes again; in the first moments of a fit it may meet
+        # compiled code that is being set up, which an exception has broken
+        signal.setitimer(signal.ITIMER_PROF, max(seconds, LEAST_SECONDS), 1.0)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+        if time.process_time() - start > seconds:
+            reached()
+    finally:
+        signal.signal(signal.SIGPROF, before)
 
 
 @cache

@@ -11,8 +11,7 @@ from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame, select
 from lookalike.exhibits.style import TITLES as PRINTED_TITLES
 from lookalike.ranking.oxford import average_precision
-from lookalike.studies.landmark.rankings import LandmarkRankings
-from lookalike.studies.landmark.results import results_of, rows_of_run, times_of
+from lookalike.studies.landmark.results import LandmarkRankings, results_of, rows_of_run, times_of
 from lookalike.studies.landmark.study import CHOSEN, LANDMARKS
 from lookalike.studies.rooms import study_of
 

@@ -13,9 +13,17 @@ from lookalike.core.files import write_table
 from lookalike.core.settings.methods import Fit
 from lookalike.ranking.rankings import Rankings, rank_leave_one_out
 from lookalike.studies.category.folds import Fold, symmetry_index
-from lookalike.studies.fits import Clock, Run, make_learner, plain_number, record_of, warm_up
+from lookalike.studies.fits import (
+    Clock,
+    Run,
+    TimeLimitReachedError,
+    cpu_time_limit,
+    make_learner,
+    plain_number,
+    record_of,
+    warm_up,
+)
 from lookalike.studies.selection import LIMITS, NOTHING, Labelled, choose
-from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 NO_RANKINGS = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, np.int32))
 N_NEIGHBOURS = 50

@@ -14,9 +14,8 @@ from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.dual import ValidationRows
 from lookalike.studies.category.folds import Fold
-from lookalike.studies.fits import make_learner, warm_up
+from lookalike.studies.fits import TimeLimitReachedError, cpu_time_limit, make_learner, warm_up
 from lookalike.studies.selection import as_stopped, limit_of_steps
-from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 SCORED = {"test": "traced_map", "ranked training": "traced_train_map"}
 """Parts of the images that are ranked along training, to the metrics."""

@@ -1,22 +1,33 @@
-"""What raters are shown (JMLR 5.2.3): query images, each with its first neighbours and unrelated images, mixed."""
+"""What raters are shown (JMLR 5.2.3): query images, each with its first neighbours and unrelated images, mixed.
+
+A plan says what is shown; its page is one HTML file with its pictures inside, which needs no network.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import html
+import io
+import json
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.files import PathLike
+from lookalike.core.files import PathLike, check_folder, replacing
+from lookalike.core.images import thumbnail_of
 from lookalike.core.seeds import generator
 from lookalike.core.tables import read_cells, refuse, text_cells, whole_numbers
+from lookalike.data.path_finder import locate
 
 if TYPE_CHECKING:
     from lookalike.ranking.rankings import Rankings
@@ -32,6 +43,11 @@ _RANK = (
 )
 _TWICE = "{{query_path}} has {} twice: give each neighbour one line and a rank of its own"
 INTEGERS = dict.fromkeys(("query", "query_image", "position", "image", "rank"), "int64")
+
+QUERY_SIDE, CANDIDATE_SIDE = 400, 200
+"""Pixels of the longer side of a query and of a candidate; smaller images stay as they are."""
+UNSAFE = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+"""Letters by which text in JSON could close its script element or break a line."""
 
 
 def draw_plan(
@@ -153,3 +169,45 @@ def plan_fingerprint(plan: pd.DataFrame) -> str:
     text = plan[list(COLUMNS)].to_csv(index=False, lineterminator="\n")
     # the prefix keeps spreadsheets from reading the digits as a number
     return "plan-" + hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def write_page(
+    plan: pd.DataFrame, image_root: PathLike, output: PathLike, title: str = "Which images are similar?"
+) -> None:
+    """Write the rating page of a plan (JMLR 5.2.3 and Appendix A), whose paths are relative to `image_root`."""
+    root, ordered = Path(image_root), plan.sort_values(["query", "position"])
+    check_folder(root, "name the folder of images that the plan's paths start from")
+    # numbered as they come up, so that a number says nothing of an image; one that is shown twice is embedded once
+    ordered["number"], pictures = pd.factorize(ordered["path"])
+    by_query = ordered.groupby("query")
+    query_paths = by_query["query_path"].first()
+    # a plan may come from somebody else, and the page is given away: no path or link leads to other images
+    found, lost = locate(root, [*query_paths, *pictures], only_inside=True)
+    for path, reason in lost:
+        raise LookalikeError(
+            f"the image {path} of the plan cannot be shown: {reason}; correct the plan, or name another folder than "
+            f"{root}"
+        )
+    places = [(query, own[["position", "number"]].to_numpy().tolist()) for query, own in by_query]
+    content = {
+        "plan": plan_fingerprint(plan),
+        "title": title,
+        "queries": [{"query": query, "candidates": candidates} for query, candidates in places],
+        "query_pictures": [_data_uri(root, found[path], QUERY_SIDE) for path in query_paths],
+        "pictures": [_data_uri(root, found[path], CANDIDATE_SIDE) for path in pictures],
+    }
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).translate(UNSAFE)
+    template = files("lookalike.studies.human").joinpath("page.html").read_text(encoding="utf-8")
+    parts = [part.replace("@@TITLE@@", html.escape(title)) for part in template.split("@@CONTENT@@")]
+    with replacing(output) as part:
+        part.write_text(text.join(parts), encoding="utf-8", errors="backslashreplace")
+
+
+def _data_uri(root: Path, path: str, size: int) -> str:
+    """Return an image, upright and small, as a JPEG data URI without any metadata."""
+    stream = io.BytesIO()
+    try:
+        Image.fromarray(thumbnail_of(root / path, size)).save(stream, "JPEG", quality=85, optimize=True)
+    except LookalikeError as error:
+        raise LookalikeError(f"the image {path} of the plan cannot be shown: {error}; mend it in {root}") from error
+    return "data:image/jpeg;base64," + base64.b64encode(stream.getvalue()).decode("ascii")

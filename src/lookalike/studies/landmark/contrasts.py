@@ -22,8 +22,7 @@ from lookalike.exhibits.results import select
 from lookalike.ranking.comparison import CONFIDENCE, corrected_t_test
 from lookalike.ranking.statistics import repeat_weights, resampled_counts
 from lookalike.studies.contrasts import Compared, differences, limits_of
-from lookalike.studies.landmark.rankings import MAP, MAP_FULL, SPARSITY
-from lookalike.studies.landmark.results import MEAN
+from lookalike.studies.landmark.results import MAP, MAP_FULL, MEAN, SPARSITY
 from lookalike.studies.landmark.study import PAIRS, LandmarkStudy
 
 LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"

@@ -15,8 +15,7 @@ from lookalike.exhibits.model import Axis, Drawn, Entry, Found, NothingToShowErr
 from lookalike.exhibits.neighbours import choice_note, choose, entry_of, gallery_of, score_text
 from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import looks_of
-from lookalike.studies.landmark.rankings import MAP_FULL, read_top_images
-from lookalike.studies.landmark.results import FEATURES
+from lookalike.studies.landmark.results import FEATURES, MAP_FULL, read_top_images
 from lookalike.studies.landmark.study import LEADING, PAIRS, LandmarkStudy, landmark_title
 
 N_QUERIES, N_FOUND = 14, 10

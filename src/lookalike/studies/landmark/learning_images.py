@@ -13,7 +13,7 @@ from lookalike.core.arrays import Integers
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.core.seeds import generator
-from lookalike.studies.landmark.rankings import JUNK
+from lookalike.studies.landmark.results import JUNK
 
 
 def write_queries(

@@ -36,11 +36,18 @@ from lookalike.learners.base import SimilarityLearner
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.ranking.oxford import average_precision
 from lookalike.ranking.rankings import ranks_and_ties
-from lookalike.studies.fits import Clock, Run, fold_seed, make_learner, record_of, warm_up
-from lookalike.studies.landmark.rankings import JUNK, MAP, MAP_FULL, SPARSITY, LandmarkRankings
-from lookalike.studies.landmark.results import FEATURES, rows_of_run
+from lookalike.studies.fits import (
+    Clock,
+    Run,
+    TimeLimitReachedError,
+    cpu_time_limit,
+    fold_seed,
+    make_learner,
+    record_of,
+    warm_up,
+)
+from lookalike.studies.landmark.results import FEATURES, JUNK, MAP, MAP_FULL, SPARSITY, LandmarkRankings, rows_of_run
 from lookalike.studies.selection import grid
-from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
 
 STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
 """Learners whose every step takes one of the triplets at random (JMLR section 2.1); all others see each once."""

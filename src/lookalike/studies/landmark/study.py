@@ -41,8 +41,7 @@ from lookalike.exhibits.results import select, with_parts
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import RUN_FILES, SIZES, Batch, run_files
-from lookalike.studies.landmark.rankings import MAP
-from lookalike.studies.landmark.results import MEAN, codebook_name
+from lookalike.studies.landmark.results import MAP, MEAN, codebook_name
 from lookalike.studies.method_study import MethodStudy, fit_of
 from lookalike.studies.recipes import recipe_of
 

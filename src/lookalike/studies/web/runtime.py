@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits
 from lookalike import learners
 from lookalike.core.seeds import generator, integer_seed, seed_sequence
 from lookalike.data.web_simulation import WebSimulation
-from lookalike.studies.fits import Clock
-from lookalike.studies.time_limit import TimeLimitReachedError, cpu_time_limit
+from lookalike.studies.fits import Clock, TimeLimitReachedError, cpu_time_limit
 from lookalike.studies.web import large_scale
 from lookalike.studies.web.query_triplets import QueryTripletSampler
 from lookalike.studies.web.results import Row, timed_run

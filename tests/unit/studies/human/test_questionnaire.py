@@ -17,13 +17,13 @@ from PIL import Image
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.page import write_page
 from lookalike.studies.human.questionnaire import (
     COLUMNS,
     plan_fingerprint,
     plan_from_neighbours,
     plan_of_run,
     read_plan,
+    write_page,
 )
 
 
