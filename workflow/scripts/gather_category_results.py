@@ -3,14 +3,16 @@
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
+    from types import SimpleNamespace
+
     import pandas as pd
 
     from lookalike.core.files import read_json, read_table
     from lookalike.exhibits.results import write_results
-    from lookalike.studies.category.results import Gathered, results_of, times_of
+    from lookalike.studies.category.results import results_of, times_of
 
     given, target = snakemake.input, snakemake.output
-    about = Gathered(**snakemake.params.settings)
+    about = SimpleNamespace(**snakemake.params.settings)
     tables = (given.numbers, given.selections)
     numbers, selections = (pd.concat(map(read_table, files), ignore_index=True) for files in tables)
     fits = pd.json_normalize([read_json(file) for file in given.fits], sep="_")

@@ -1,6 +1,7 @@
 """A small category study, made by hand: its numbers are given as tables, only its images are on the disk."""
 
 import hashlib
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import contract
@@ -14,7 +15,7 @@ from lookalike.exhibits.results import results_frame
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
-from lookalike.studies.category.results import Gathered, results_of, times_of
+from lookalike.studies.category.results import results_of, times_of
 from lookalike.studies.rooms import study_of
 
 NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
@@ -77,7 +78,7 @@ def study(numbers=(), *, fits=NO_FITS, tables=(), files=(), queries=(), **settin
     """
     fits, given = pd.concat([NO_FITS, fits.assign(representation="words1000")]), dict(tables)
     toys, selections = settled(**settings), given.pop("selections", NO_SELECTIONS)
-    about = Gathered(**toys.params("gather"))
+    about = SimpleNamespace(**toys.params("gather"))
     results = results_of(results_frame(list(numbers)), fits, given.get("manifest", NO_IMAGES), about)
     toys = finished(toys, {"results": results, "times": times_of(fits, selections, about), **given}, files)
     with patch.object(contrasts, "precisions_of_queries", lambda study: dict(queries)):

@@ -68,8 +68,9 @@ def pairs_of(study: CategoryStudy, subset: Subset) -> Iterator[Compared]:
     def compared(metric: str, pairs: Iterable[tuple[str, str]], **about: Any) -> Compared:
         return Compared(subset.id, metric, pairs, select(known, metric=metric), **about)
 
-    run = oasis_first(name for name in study.run_methods() if name in subset.methods and name not in equal.values())
-    yield compared("map", combinations(run, 2), printed=in_print(study, subset))
+    run = [name for name in study.run_methods() if name in subset.methods and name not in equal.values()]
+    # comparisons are of OASIS minus another
+    yield compared("map", combinations(sorted(run, key="oasis".__ne__), 2), printed=in_print(study, subset))
     yield compared("map, equal", combinations(study.methods if equal else (), 2), runs=equal, is_optional=True)
     others = [method for method in study.methods if method != "oasis" and {method, "oasis"} <= set(subset.methods)]
     yield compared("p@k", product(["oasis"], others))
@@ -82,11 +83,6 @@ def pairs_of(study: CategoryStudy, subset: Subset) -> Iterator[Compared]:
         own = select(every, metric=FEW_IMAGES, x=n_images).drop(columns="x")
         pairs = combinations([method for method in study.learned_in(FEW) if method in set(own["method"])], 2)
         yield Compared(subset.id, f"map of {n_images} images a class", pairs, own)
-
-
-def oasis_first(methods: Iterable[str]) -> list[str]:
-    """Return methods, OASIS first: comparisons are of OASIS minus another."""
-    return sorted(methods, key="oasis".__ne__)
 
 
 def in_print(study: CategoryStudy, subset: Subset) -> dict[str, float]:

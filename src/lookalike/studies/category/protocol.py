@@ -75,6 +75,9 @@ def run_fold(fold: Fold, spec: Fit) -> Run:
         both = {"map": rankings, "train_map": of_training}
         metrics = {name: found.mean_average_precision() for name, found in both.items()}
     objective = getattr(model, "curve_", {}).get("objective")  # of a learner of a batch
+    tried = bool(len(selection) and chosen)
+    # of two values, both are ends
+    grids = {name: values for name, values in spec.select.items() if tried and len(values) > 2}
     fit = {
         **record_of(spec, chosen, model, X_train, clock, not_converged),
         "selected": {name: value for name, value in chosen.items() if name in spec.select},
@@ -88,7 +91,8 @@ def run_fold(fold: Fold, spec: Fit) -> Run:
         "objective_share": None if objective is None else float(objective[-1] / objective[0]),
         "symmetry_index": symmetry_index(model),
         "learned_symmetry": symmetry_index(model, learned=True),
-        **_selection_record(selection, chosen, spec),
+        "at_grid_edge": any(chosen[name] in (min(values), max(values)) for name, values in grids.items()),
+        "at_last_step": tried and stop_of(chosen) == int(selection["step"].max()),
         "seeds": {purpose: fold.seed(purpose) for purpose in ("selection", "fit")},
     }
     return Run(model, fit, metrics, rankings, selection)
@@ -107,12 +111,3 @@ def select(fold: Fold, spec: Fit) -> tuple[pd.DataFrame, dict[str, Any]]:
 def stop_of(chosen: Mapping[str, Any]) -> int | None:
     """Return the step to stop at among chosen parameters; None where none was chosen."""
     return next((chosen[limit] for limit in LIMITS if limit in chosen), None)
-
-
-def _selection_record(selection: pd.DataFrame, chosen: dict[str, Any], spec: Fit) -> dict[str, object]:
-    """Return whether the selection hit a limit."""
-    last_step = None if selection.empty or not chosen else int(selection["step"].max())
-    # of two values, both are ends
-    grids = {name: values for name, values in spec.select.items() if len(values) > 2}
-    ends = [chosen[name] in (min(values), max(values)) for name, values in grids.items() if last_step is not None]
-    return {"at_grid_edge": any(ends), "at_last_step": last_step is not None and stop_of(chosen) == last_step}

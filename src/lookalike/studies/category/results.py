@@ -6,7 +6,7 @@ Names of metrics are those of claims.csv. Numbers of halves of the classes are m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,37 +34,22 @@ PARTS = {"subset": "setting", "fold": "repeat"}
 """What names a run to the column of results that it stands in."""
 
 
-class Gathered(NamedTuple):
-    """What the job that gathers a study's numbers reads of the settings."""
+def results_of(numbers: pd.DataFrame, fits: pd.DataFrame, manifest: pd.DataFrame, about: Any) -> pd.DataFrame:
+    """Return the rows of results of all runs; `numbers` and `fits` are their tables, one below the other.
 
-    representation: str
-    methods: list[str]
-    equal: dict[str, str]
-    """Method to its run with equal settings."""
-    averages: dict[str, int]
-    """Averages of rankers, as numbers name them."""
-    aggressiveness: float
-    """C of the curves along training."""
-    n_train: int
-    n_test: int
-    few_images: dict[str, object] | None
-    printed_subset: str
-    """The subset whose numbers the papers' text tells."""
-    half_numbers: dict[str, int]
-    """Subset of each half to its number."""
-    pool: str
-    """Setting of all halves together."""
-
-
-def results_of(numbers: pd.DataFrame, fits: pd.DataFrame, manifest: pd.DataFrame, about: Gathered) -> pd.DataFrame:
-    """Return the rows of results of all runs; `numbers` and `fits` are their tables, one below the other."""
+    `about` has what `CategoryStudy.jobs` names for ``gather``, as attributes.
+    """
     fits = fits.rename(columns=PARTS).astype({"repeat": str})
     own = fits[fits["representation"] == about.representation]
     # precision at the places of the papers' tables is a metric of its own
     at = (select(numbers, metric="p@k", x=k).assign(metric=metric, x=np.nan) for k, metric in PRECISIONS.items())
     numbers = pd.concat([numbers, *at], ignore_index=True)
     traced = numbers["metric"].isin((TRACED, TRACED_TRAINING))
-    parts = [numbers[~traced], kept_after_the_end(numbers[traced]), recorded(own, about), chance(own, about)]
+    parts = [numbers[~traced], kept_after_the_end(numbers[traced]), recorded(own, about)]
+    # the share of a test image's class among the others, which precision has by chance
+    classes = own.dropna(subset="n_classes").drop_duplicates("setting")
+    value = (about.n_test - 1) / (classes["n_classes"] * about.n_test - 1)
+    parts.append(classes[["setting"]].assign(method=CHANCE, repeat="0", metric=CHANCE, value=value))
     parts += [equal(numbers, about), peaks(numbers[numbers["metric"] == TRACED]), rankers(numbers, about)]
     if about.few_images:  # all images are the last point of the curves
         few = numbers.loc[numbers["metric"] == FEW_IMAGES, "method"].unique()
@@ -74,7 +59,7 @@ def results_of(numbers: pd.DataFrame, fits: pd.DataFrame, manifest: pd.DataFrame
     return pd.concat([rows, in_text(fits, manifest, about)], ignore_index=True)
 
 
-def times_of(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+def times_of(fits: pd.DataFrame, selections: pd.DataFrame, about: Any) -> pd.DataFrame:
     """Return minutes of the final fits, and validation mAP over seconds of training."""
     fits, selections = (table.rename(columns=PARTS).astype({"repeat": str}) for table in (fits, selections))
     fits = fits[(fits["representation"] == about.representation) & fits["not_converged"].fillna("").eq("")]
@@ -87,7 +72,7 @@ def times_of(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> p
     return pooled(pd.concat([minutes, *over_time(fits, selections, about)], ignore_index=True), about)
 
 
-def pooled(rows: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+def pooled(rows: pd.DataFrame, about: Any) -> pd.DataFrame:
     """Return numbers with their units as rows of results, and those of halves pooled besides."""
     rows = results_frame(rows)
     if about.half_numbers:
@@ -100,7 +85,7 @@ def pooled(rows: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     return results_frame(rows.assign(study="category", unit=units))
 
 
-def equal(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+def equal(numbers: pd.DataFrame, about: Any) -> pd.DataFrame:
     """Return the numbers of the equal protocol under the methods' own names, on subsets that have it.
 
     A method without such a run chooses so anyway.
@@ -112,7 +97,8 @@ def equal(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
         numbers[numbers["method"] == about.equal.get(method, method)].assign(method=method) for method in about.methods
     ]
     found = pd.concat([numbers.iloc[:0], *parts], ignore_index=True)
-    return found.assign(metric=found["metric"].map(EQUAL))
+    named: pd.DataFrame = found.assign(metric=found["metric"].map(EQUAL))
+    return named
 
 
 def kept_after_the_end(curves: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +122,7 @@ def peaks(curves: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([found.assign(metric=metric, value=value) for metric, value in values.items()])
 
 
-def rankers(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+def rankers(numbers: pd.DataFrame, about: Any) -> pd.DataFrame:
     """Return the mean over traced steps of averages and of single rankers, and how single ones differ at the end."""
     rows = numbers[(numbers["metric"] == RANKERS) & (numbers["x"] > 0)]
     rows = rows.assign(method=rows["method"].where(rows["method"].isin(about.averages), SINGLE))
@@ -146,7 +132,7 @@ def rankers(numbers: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     return pd.concat([means.assign(metric=OF_RANKERS), spread.assign(metric=SPREAD_OF_RANKERS)], ignore_index=True)
 
 
-def recorded(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+def recorded(fits: pd.DataFrame, about: Any) -> pd.DataFrame:
     """Return what fits recorded of their steps, and of what ended them or their choice."""
     columns = {
         STEPS: fits.get("n_steps"),
@@ -168,14 +154,7 @@ def recorded(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
     return found
 
 
-def chance(fits: pd.DataFrame, about: Gathered) -> pd.DataFrame:
-    """Return the share of a test image's class among the others, which precision has by chance."""
-    classes = fits.dropna(subset="n_classes").drop_duplicates("setting")
-    value = (about.n_test - 1) / (classes["n_classes"] * about.n_test - 1)
-    return classes[["setting"]].assign(method=CHANCE, repeat="0", metric=CHANCE, value=value)
-
-
-def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> Iterator[pd.DataFrame]:
+def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Any) -> Iterator[pd.DataFrame]:
     """Yield validation mAP over seconds of training, of the parameters that each fold chose with equal settings.
 
     Seconds are steps, each as long as on average in the method's fits on all training images.
@@ -202,7 +181,7 @@ def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Gathered) -> 
                 yield start[["setting", "repeat"]].assign(**level)
 
 
-def in_text(fits: pd.DataFrame, manifest: pd.DataFrame, about: Gathered) -> pd.DataFrame:
+def in_text(fits: pd.DataFrame, manifest: pd.DataFrame, about: Any) -> pd.DataFrame:
     """Return what the papers' text tells of images, of the visterms of an image, and of the symmetry of W."""
     kept = manifest[manifest["status"] == "ok"]
     fits = fits[fits["setting"] == about.printed_subset]

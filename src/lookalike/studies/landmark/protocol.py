@@ -13,10 +13,9 @@ random order, the same one for every method: file names are sorted by landmark, 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +24,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from lookalike.core.arrays import Doubles, Integers, Ints, Matrix, Truths
+from lookalike.core.arrays import Doubles, Integers, Ints, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_csr, read_table
 from lookalike.core.seeds import integer_seed
@@ -46,7 +45,7 @@ from lookalike.studies.fits import (
     record_of,
     warm_up,
 )
-from lookalike.studies.landmark.results import FEATURES, JUNK, MAP, MAP_FULL, SPARSITY, LandmarkRankings, rows_of_run
+from lookalike.studies.landmark.results import FEATURES, JUNK, MAP, MAP_FULL, SPARSITY, LandmarkRankings
 from lookalike.studies.selection import grid
 
 STEPS_AT_RANDOM = frozenset({"DiagonalOASIS", "OASIS"})
@@ -79,8 +78,6 @@ class LandmarkData:
     """``query``, ``landmark``, ``image_id``; row i is row i of `query_rows`."""
     relevance: pd.DataFrame
     """``query``, ``image_id``, ``relevance``."""
-    clock: Clock
-    """What the weights took, as ``features``."""
     n_features: float
     """Words of a photograph on average."""
     learning_images: pd.DataFrame
@@ -114,15 +111,13 @@ def landmark_data(
     `learning` are learning images, root seed and passes.
     """
     images = np.arange(counts.shape[0]) if image_ids is None else np.unique(np.asarray(image_ids))
-    clock = Clock()
-    with clock("features"):
-        gallery = counts[images]
-        # document frequencies need no labels: a retrieval system counts them over all that it holds
-        idf = inverse_document_frequencies(gallery)
-        rows, query_rows = (tfidf_rows(part, idf, "float64") for part in (gallery, query_counts))
+    gallery = counts[images]
+    # document frequencies need no labels: a retrieval system counts them over all that it holds
+    idf = inverse_document_frequencies(gallery)
+    rows, query_rows = (tfidf_rows(part, idf, "float64") for part in (gallery, query_counts))
     queries = queries.reset_index(drop=True)
     n_features, ids = float(gallery.sum() / len(images)), images.astype(np.int32)
-    data = LandmarkData(rows, ids, query_rows, queries, relevance, clock, n_features, **learning)
+    data = LandmarkData(rows, ids, query_rows, queries, relevance, n_features, **learning)
     lost = queries.loc[data.positions(queries["image_id"].to_numpy()) < 0, "query"].tolist()
     if lost:
         raise LookalikeError(
@@ -198,9 +193,6 @@ def run_landmark(
         with clock("rank"):
             rankings = rank_task(model, data, task, n_top=n_top)
         metrics = metrics_of(model, rankings)
-    # the weights of the whole gallery, shared by all runs, are part of what a single run would take
-    clock.seconds["features"] += data.clock.seconds["features"]
-    clock.cpu_seconds["features"] += data.clock.cpu_seconds["features"]
     fit = {
         **record_of(spec, chosen, model, task.X, clock, not_converged),
         "n_test": len(task.gallery),
@@ -213,12 +205,6 @@ def run_landmark(
         "seeds": {**task.seeds, "fit": seed},
     }
     return Run(model, fit, metrics, rankings)
-
-
-def write_landmark(run: Run, folder: Path, names: Mapping[str, object]) -> str:
-    """Write a run's files, and return a line about it; `names` of data set and representation go into them, too."""
-    keys = {name: run.fit[name] for name in ("subset", "method", "fold")}
-    return run.write(folder, rows_of_run(run.metrics, run.fit), {**names, **keys})
 
 
 def landmark_task(data: LandmarkData, landmark: str, draw: int) -> LandmarkTask:
@@ -313,19 +299,17 @@ def held_out_scores(
         taken = triplets_for(make_learner(spec, seed), triplets, task.seeds["steps"], passes)
         products = TripletProducts(task.X[learned], taken)
         gallery = random.permutation([*asked, *others])
+        wanted = np.flatnonzero(np.isin(gallery, asked))
         for place, setting in enumerate(settings):
             model = make_learner(spec, seed, setting).fit_products(products)
-            scores[place] += sum(_precisions(model.similarity(task.X[asked], task.X[gallery]), asked, gallery))
+            similarities, n = np.asarray(model.similarity(task.X[asked], task.X[gallery])), len(asked)
+            found = ranks_and_ties(similarities, np.repeat(np.arange(n), n), np.tile(wanted, n))
+            precisions = []
+            for image, ranks, ties in zip(asked, *(part.reshape(n, n) for part in found), strict=True):
+                own = gallery[wanted] == image  # which counts as junk
+                precisions.append(average_precision(ranks[~own], ranks[own], ties=ties[~own]))
+            scores[place] += sum(precisions)
     return scores
-
-
-def _precisions(similarities: Matrix, asked: Integers, gallery: Integers) -> Iterator[float]:
-    """Yield the average precision of each asked image, with the other ones to find; its own counts as junk."""
-    wanted, n = np.flatnonzero(np.isin(gallery, asked)), len(asked)
-    found = ranks_and_ties(np.asarray(similarities), np.repeat(np.arange(n), n), np.tile(wanted, n))
-    for image, ranks, ties in zip(asked, *(part.reshape(n, n) for part in found), strict=True):
-        is_own = gallery[wanted] == image
-        yield average_precision(ranks[~is_own], ranks[is_own], ties=ties[~is_own])
 
 
 def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, *, n_top: int = 50) -> LandmarkRankings:
