@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -72,9 +71,12 @@ def checked(config: Mapping[str, Any]) -> Settings:
     """Return the settings of config.yaml with its overlays, or say in one sentence what is wrong with it."""
     settings = validated(Settings, config)
     check_names(settings)
-    check_one_study_each(settings)
+    section_of: dict[str, str] = {}
     for section in STUDIES:
         for dataset, study in settings.studies(section).items():
+            if first := section_of.get(dataset):  # results of a data set have one place
+                raise LookalikeError(f"config: {first} and {section} both list {dataset!r}: name it in one of them")
+            section_of[dataset] = section
             refer(section, dataset, settings.datasets)
             study.bound(dataset, settings).check()
     for dataset, data in settings.datasets.items():
@@ -108,14 +110,6 @@ def check_names(settings: Settings) -> None:
         if codebook.keypoints is None:
             raise LookalikeError(f"config: {place} needs `keypoints`: the id of those it is learned from")
         refer(f"{place}.keypoints", codebook.keypoints, settings.keypoints)
-
-
-def check_one_study_each(settings: Settings) -> None:
-    """Refuse a data set that two studies list, because its results have one place."""
-    for first, second in itertools.combinations(STUDIES, 2):
-        for dataset in settings.studies(first):
-            if dataset in settings.studies(second):
-                raise LookalikeError(f"config: {first} and {second} both list {dataset!r}: name it in one of them")
 
 
 def settings_schema() -> str:

@@ -315,11 +315,6 @@ class CategoryStudy(MethodStudy):
         return {} if self.rankers is None else {f"average of {n}": n for n in self.rankers.averages}
 
     @property
-    def single_rankers(self) -> list[str]:
-        """Single rankers, as the numbers name them."""
-        return [f"ranker {number}" for number in range(0 if self.rankers is None else self.rankers.count)]
-
-    @property
     def equal_runs(self) -> dict[str, str]:
         """Methods that are run to the ids of their `equal` runs."""
         return {method: run for method, run in self.equal.items() if method in self.methods}
@@ -345,7 +340,8 @@ class CategoryStudy(MethodStudy):
         """Return the methods of roles, and others by their ids; those that go to a minimum stand behind their own."""
         names = list(names)
         groups = {role: getattr(self, role) for role in ROLES} | {"minima": [], "equal": []}
-        groups |= {"rankers": [*self.averages, *self.single_rankers], FEW: self.learned_in(FEW)}
+        rankers = [f"ranker {number}" for number in range(0 if self.rankers is None else self.rankers.count)]
+        groups |= {"rankers": [*self.averages, *rankers], FEW: self.learned_in(FEW)}
         found = dict.fromkeys(method for name in names for method in groups.get(name, [name]))
         minima = {MINIMUM_OF[run]: run for run in self.minima if run in MINIMUM_OF and "minima" in names}
         return [run for method in found for run in (method, minima.get(method)) if run is not None]
@@ -365,7 +361,7 @@ class CategoryStudy(MethodStudy):
     def batches(self) -> list[Batch]:
         """Return every batch, one rule each; runs and traces of a fold, and of a method, are apart."""
         sizes = {size: self.methods_in(size, self.named_methods()) for size in SIZES}
-        small = [
+        batches = [
             Batch(
                 name=f"{what}_{size}",
                 log=f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
@@ -377,24 +373,22 @@ class CategoryStudy(MethodStudy):
             for what, maker in (("run", "protocol"), ("trace", "traces"))
             if sizes[size]
         ]
-        pairs = product(self.methods_by_representation(), self.subsets)
-        large = [self._batch_of_subset(*pair, sizes["subset"]) for pair in pairs]
-        return [*small, *(batch for batch in large if batch.files)]
-
-    def _batch_of_subset(self, representation: str, subset: str, methods: Sequence[str]) -> Batch:
-        """Return a job that runs and traces all of some methods on a subset."""
-        run = self.on_subset(subset, self.methods_by_representation()[representation])
-        traced = [method for id, method in self.traces() if id == subset and representation == self.representation]
-        by_maker = zip(MAKERS.values(), (run, traced), strict=True)
-        wanted = [(method, names) for names, of_maker in by_maker for method in of_maker if method in methods]
-        files = [run_files(method=[method], fold=self.folds(), file=names) for method, names in wanted]
-        return Batch(
-            name=f"run_subset_{representation}_{subset}",
-            log="logs/{dataset}/run/{representation}/{subset}.log",
-            files=[file for of_method in files for file in of_method],
-            allowed={"dataset": [self.dataset], "representation": [representation], "subset": [subset]},
-            fitted=list(dict.fromkeys(method for method, _ in wanted)),
-        )
+        for (representation, methods), subset in product(self.methods_by_representation().items(), self.subsets):
+            traced = [method for id, method in self.traces() if id == subset and representation == self.representation]
+            by_maker = zip(MAKERS.values(), (self.on_subset(subset, methods), traced), strict=True)
+            made = [(method, names) for names, own in by_maker for method in own if method in sizes["subset"]]
+            if made:
+                files = [run_files(method=[method], fold=self.folds(), file=names) for method, names in made]
+                batches.append(
+                    Batch(
+                        name=f"run_subset_{representation}_{subset}",
+                        log="logs/{dataset}/run/{representation}/{subset}.log",
+                        files=[file for of_method in files for file in of_method],
+                        allowed={"dataset": [self.dataset], "representation": [representation], "subset": [subset]},
+                        fitted=list(dict.fromkeys(method for method, _ in made)),
+                    )
+                )
+        return batches
 
     def methods_by_representation(self) -> dict[str, list[str]]:
         """Return representation to the methods that are run in it, the study's own first."""
@@ -533,7 +527,11 @@ class CategoryStudy(MethodStudy):
     @cached_property
     def all_subsets(self) -> tuple[Subset, ...]:
         """Every subset of the study; halves of the classes are one, of which each half is a repeat."""
-        return tuple(map(self._subset, self.subsets)) if self.halves is None else (self._all_halves(self.halves),)
+        if (halves := self.halves) is None:
+            return tuple(map(self._subset, self.subsets))
+        n_classes = len(next(iter(self.classes_of_half.values()))) if self.has("manifest") else 0
+        why, methods = "synthetic images" if self.synthetic else PAPERS_OTHER_CLASSES, tuple(self.named_methods())
+        return (Subset(self.pool, halves.title, n_classes, plain(halves.printed), why, methods),)
 
     @property
     def parts(self) -> list[Subset]:
@@ -559,7 +557,7 @@ class CategoryStudy(MethodStudy):
         """Name a method, or rankers and their averages."""
         if method in self.averages:
             return f"{method} rankers"
-        return "single rankers" if method in self.single_rankers else super().title_of(method)
+        return "single rankers" if method.startswith("ranker ") else super().title_of(method)
 
     def titles_of(self, column: str) -> Mapping[str, str]:
         """Return the values of a column of results with their titles, in the order of tables."""
@@ -803,11 +801,6 @@ class CategoryStudy(MethodStudy):
         if subset is not None and method in self.named_methods():
             yield from [NOT_RUN] if method not in subset.methods else []
             yield from self.limits.codes(setting, method)
-
-    def _all_halves(self, halves: Halves) -> Subset:
-        n_classes = len(next(iter(self.classes_of_half.values()))) if self.has("manifest") else 0
-        why, methods = "synthetic images" if self.synthetic else PAPERS_OTHER_CLASSES, tuple(self.named_methods())
-        return Subset(self.pool, halves.title, n_classes, plain(halves.printed), why, methods)
 
     def _subset(self, id: str) -> Subset:
         subset, n_classes = self.subsets[id], len(self._listed(id))

@@ -40,7 +40,7 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import select, with_parts
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
-from lookalike.studies.batches import RUN_FILES, SIZES, Batch, run_files
+from lookalike.studies.batches import RUN_FILES, Batch, run_files
 from lookalike.studies.landmark.results import MAP, MEAN, codebook_name
 from lookalike.studies.method_study import MethodStudy, fit_of
 from lookalike.studies.recipes import recipe_of
@@ -324,22 +324,17 @@ class LandmarkStudy(MethodStudy):
         return [f"{self.folder}/features/{codebook}/words-{shard}.npz" for shard in self.shards()]
 
     def batches(self) -> list[Batch]:
-        """Return every batch of runs, one rule each; a job makes all draws of what it learns."""
-        sizes = {size: self.methods_in(size, self.methods) for size in SIZES}
-        return [self._batch(size, methods) for size, methods in sizes.items() if methods]
-
-    def _batch(self, size: str, methods: list[str]) -> Batch:
-        """Return the jobs of a size; a fold is a landmark, and a subset all landmarks with a codebook."""
-        landmarks = ["{subset}"] if size == "fold" else self.landmark_names
-        own = {"method": methods} if size == "subset" else {}
-        parts = {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}
-        return Batch(
-            name=size,
-            log=f"logs/{{dataset}}/run/{{representation}}/{parts[size]}.log",
-            files=run_files(subset=landmarks, fold=range(self.learning.draws), file=RUN_FILES, **own),
-            allowed={"dataset": [self.dataset], **({} if size == "subset" else {"method": methods})},
-            fitted=methods,
-        )
+        """Return every batch, one rule each; a fold is a landmark, and a subset all landmarks with a codebook."""
+        batches = []
+        for size, part in {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}.items():
+            if methods := self.methods_in(size, self.methods):
+                own = {} if size == "subset" else {"method": methods}
+                of = {"subset": ["{subset}"] if size == "fold" else self.landmark_names}
+                of |= {"method": methods} if size == "subset" else {}
+                files = run_files(**of, fold=range(self.learning.draws), file=RUN_FILES)
+                log = f"logs/{{dataset}}/run/{{representation}}/{part}.log"
+                batches.append(Batch(size, log, files, {"dataset": [self.dataset], **own}, methods))
+        return batches
 
     def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
         """Return one file of every run, or of the `representation` and `method` that are given."""
@@ -452,17 +447,16 @@ class LandmarkStudy(MethodStudy):
 
     def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
         """Return the mean average precision of every method and codebook, over landmarks."""
-        rows = {method: [self._map_cell(codebook, method) for codebook in self.codebook_ids] for method in self.methods}
+        means, rows = select(self.results, landmark=MEAN, metric=MAP), dict[str, list[str]]()
+        for method, codebook in product(self.methods, self.codebook_ids):
+            own = select(means, codebook=codebook, method=method)["value"]
+            cell = self.mean_cell(own, self.limits.has_lost(f"codebook={codebook}", method))
+            rows.setdefault(method, []).append(cell)
         columns, n_draws = [f"mAP (%), {self.words_of(name)}" for name in self.codebook_ids], self.learning.draws
         spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
         origin = ", whose images are made by code" if self.synthetic else ""
         notes = [f"Means over {len(self.landmark_names)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014)", columns, rows, notes
-
-    def _map_cell(self, codebook: str, method: str) -> str:
-        """Write the mean average precision of a method with a codebook."""
-        own = select(self.results, codebook=codebook, landmark=MEAN, method=method, metric=MAP)["value"]
-        return self.mean_cell(own, self.limits.has_lost(f"codebook={codebook}", method))
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many landmarks and draws, and what ± is."""

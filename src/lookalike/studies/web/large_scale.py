@@ -109,8 +109,11 @@ def train(
         state.cpu_seconds += time.process_time() - cpu
         now = time.monotonic()
         if now - last_report >= report_seconds or point == end:
-            last_report = now
-            tell(_progress(state.n_steps, point, end, losses, seconds))
+            last_report, n_taken = now, point - state.n_steps
+            rate = n_taken / max(seconds, 1e-9)
+            left = f"{(end - point) / rate / 3600:.1f} h left" + (" unless it saturates before" if point < end else "")
+            speed = f"{rate:,.0f} a second, loss rate {losses / n_taken:.3f}"
+            tell(f"{point:,} of at most {end:,} steps, {speed}, {left}")
         state.n_steps, state.n_losses, state.n_updates = point, state.n_losses + losses, state.n_updates + updates
         if keeper is not None and now - last_checkpoint >= checkpoint_seconds:
             keeper.save(state, W, best)
@@ -147,15 +150,6 @@ def _saturated(state: TrainingState, learning: LogLearning) -> bool:
     if not learning.patience or len(scores) <= learning.patience:
         return False
     return max(scores[-learning.patience :]) <= max(scores[: -learning.patience]) + learning.tolerance
-
-
-def _progress(step: int, point: int, end: int, losses: int, seconds: float) -> str:
-    rate = (point - step) / max(seconds, 1e-9)
-    left = (end - point) / rate
-    return (
-        f"{point:,} of at most {end:,} steps, {rate:,.0f} a second, loss rate {losses / (point - step):.3f}, "
-        f"{left / 3600:.1f} h left" + (" unless it saturates before" if left > 0 else "")
-    )
 
 
 def take_blocks(

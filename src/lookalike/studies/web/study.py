@@ -100,11 +100,6 @@ class WebStudy(Study):
         return self.data_set.simulation if isinstance(self.data_set, SimulatedWeb) else Simulation()
 
     @property
-    def words(self) -> int:
-        """Visterms of the data set."""
-        return self.simulation.words
-
-    @property
     def learning(self) -> LogLearning:
         """Return what decides a ranker; threads, checkpoints and the number of rankers do not."""
         return only(LogLearning, self.training)
@@ -215,7 +210,7 @@ class WebStudy(Study):
         """Say which data, and how many."""
         counts = {title.lower(): self.counts.get((part, "images")) for part, title in PARTS.items()}
         images = [f"{n_images:,.0f} {part} images" for part, n_images in counts.items() if n_images is not None]
-        size = f": {' and '.join(images)} of {self.words:,} visterms" if images else ""
+        size = f": {' and '.join(images)} of {self.simulation.words:,} visterms" if images else ""
         return f"Data: {self.title} (query log and images made by code){size}."
 
     def notes(self, drawn: Drawn | None) -> list[str]:
