@@ -79,11 +79,6 @@ class MethodStudy(Study, ABC):
         """Return those of some methods that run in batches of a size."""
         return [method for method in methods if self.batch_of(method) == size]
 
-    def section(self) -> dict[str, object]:
-        """Return its own keys on which a number or an exhibit depends."""
-        changed = self.model_copy(update={"overrides": without_batches(self.overrides)})
-        return dict(plain(changed, exclude=self.without_effect))
-
     def shared(self) -> dict[str, Any]:
         """Return what contrasts and exhibits read of other sections: the methods, too."""
         methods = {method: self._shared.methods[method] for method in self.named_methods()}
@@ -93,8 +88,3 @@ class MethodStudy(Study, ABC):
 def fit_of(method: Method) -> Fit:
     """Return what decides a fit of a method; its title, its note and its batch do not."""
     return only(Fit, method)
-
-
-def without_batches(overrides: Mapping[str, Method]) -> dict[str, Method]:
-    """Return changes to methods without those of a batch, which change no number."""
-    return {method: changes.without_batch() for method, changes in overrides.items()}

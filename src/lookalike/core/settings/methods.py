@@ -64,15 +64,10 @@ class Method(Fit):
             laid["trace"] = self.trace.model_copy(update={name: getattr(changes.trace, name) for name in given})
         return self.model_copy(update=laid)
 
-    def without_batch(self) -> Method:
-        """Return changes without a change of the batch, which changes no number."""
-        changes = self.model_copy()
-        changes.model_fields_set.discard("batch")
-        return changes
-
 
 def _as_set(changes: Method) -> dict[str, object]:
-    return changes.model_dump(exclude_unset=True, warnings=False)
+    # no number depends on a batch, so that no job and no exhibit is given one
+    return changes.model_dump(exclude_unset=True, exclude={"batch"}, warnings=False)
 
 
 Changes = Annotated[Method, PlainSerializer(_as_set)]

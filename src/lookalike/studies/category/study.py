@@ -39,7 +39,7 @@ from lookalike.studies.category.settings import (
     Splits,
     Transfer,
 )
-from lookalike.studies.method_study import MethodStudy, fit_of, without_batches
+from lookalike.studies.method_study import MethodStudy, fit_of
 
 RESOURCES = Path(__file__).resolve().parents[4] / "workflow" / "resources"
 ROLES = ("methods", "variants", "timed", "set_aside", "projected", "minima")
@@ -282,14 +282,6 @@ class CategoryStudy(MethodStudy):
         """Setting that all halves together stand for: the first that a paper prints, if any."""
         printed = {} if self.halves is None else plain(self.halves.printed)
         return str(next(iter(printed.values()), "halves"))
-
-    def section(self) -> dict[str, Any]:
-        """Return its own keys on which a number or an exhibit depends."""
-        subsets = {
-            id: subset.model_copy(update={"overrides": without_batches(subset.overrides)})
-            for id, subset in self.subsets.items()
-        }
-        return {**super().section(), "subsets": plain(subsets)}
 
     def shared(self) -> dict[str, Any]:
         """Return what contrasts and exhibits read of other sections: how all methods are called, too."""
