@@ -65,10 +65,11 @@ def toy_curves():
 
 def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundings=(), **section):
     """The study that a job for exhibits is given, of a section in which some keys are other than usual."""
-    found = {"folder": ".", "has_training": True, "has_torch": True, "is_graded": True} | dict(surroundings)
+    found = {"images_folder": ".", "has_training": True, "has_torch": True, "is_graded": True} | dict(surroundings)
     shared = {"seed": seed, "datasets": {"made": {"kind": kind, "title": title}}}
-    settings = {"study": {"network": {}} | section, "shared": shared, "surroundings": found}
-    return study_of("finegrained", "made", settings)
+    own = study_of("finegrained", "made", {"study": {"network": {}} | section, "shared": shared})
+    vars(own).update(found)
+    return own
 
 
 def study(levels=LEVELS, *, reach=0.8, kinds=KINDS, seeds=3, curves=(), fits=(), tables=(), files=(), **settings):
@@ -143,7 +144,7 @@ def study_of_images(folder, levels=None, *, systems=MEASURED, outcomes=None, fil
         distances.append(str(path))
     tables = {"manifest": toy_images(folder / "images"), "triplets": toy_triplets(), "pairs": pairs}
     tables["outcomes"] = toy_outcomes() if outcomes is None else outcomes
-    found = {"folder": str(folder / "images")}
+    found = {"images_folder": str(folder / "images")}
     settings = {"kind": BY_CLASS, "surroundings": found, "fits": FITS} | settings
     files = {"distances": distances, **dict(files)}
     return study(levels or {"oasis": (80.0, 7.0)}, tables=tables, files=files, **settings)

@@ -92,16 +92,3 @@ class SamplingStudy(Section):
 
     out_of_class: Distinct[Annotated[Number, Field(ge=0, le=1)]] = Field(min_length=2)
     """Shares of out-of-class negatives. For the share in `sampler`, the figure shows DeepRanking itself."""
-
-
-class Surroundings(Section):
-    """What planning finds besides the settings, and jobs are given as it was."""
-
-    folder: str
-    """Folder that the paths of the manifest start from."""
-    has_training: bool
-    """Whether there are images to learn from."""
-    has_torch: bool
-    """Whether networks can be trained, or were."""
-    is_graded: bool
-    """Whether relevance within a category has grades; without, all negatives are of other categories."""

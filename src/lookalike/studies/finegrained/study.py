@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import pandas as pd
 
@@ -97,6 +97,7 @@ class FinegrainedStudy(Study):
 
     room: ClassVar = "finegrained"
     tables: ClassVar = ("results", "manifest", "triplets", "pairs", "outcomes")
+    data_keys: ClassVar = {*Study.data_keys, "path", "synthetic_triplets"}
     contrasted: ClassVar = ("results", "outcomes", "triplets", "pairs", "manifest", "filters")
     without_effect: ClassVar = {"batch": True, "network": {"threads", "checkpoint_seconds"}}
     jobs: ClassVar = {
@@ -151,42 +152,39 @@ class FinegrainedStudy(Study):
         return self.with_settings(sampling_study=self.sampling_study if "sampling_study" in roles else None)
 
     def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
-        """Return what a job reads of the settings: exhibits also what planning found, networks their own training."""
+        """Return what a job reads of the settings: of networks, what their own training does."""
         read = dict(super().reads(job, fitted, **names))
-        if job == "exhibits":
-            read["surroundings"] = self.surroundings
         if job in OF_NETWORKS:
             own = plain(self.networks, include={*Network.model_fields, *OF_NETWORKS[job]})
             read["network"] = {**own, "validation": self.validation}
         return read
 
-    @classmethod
-    def given(cls, dataset: str, settings: Mapping[str, Any]) -> Self:
-        """Return the study from the parameters that a job for contrasts or exhibits is given."""
-        study = super().given(dataset, settings)
-        vars(study)["surroundings"] = sections.Surroundings.model_validate(settings["surroundings"])
-        return study
-
     def deployed(self, *, conda: bool) -> None:
         """Note whether jobs run in conda environments, which have torch."""
         self._has_conda = conda
-        vars(self).pop("surroundings", None)
+        vars(self).pop("has_torch", None)
+
+    @property
+    def was_measured(self) -> set[str]:
+        """Systems that were measured, whose results stay when what they were made from is away."""
+        return {file.parent.name for file in Path(self.folder, "systems").glob("*/distances.npy")}
 
     @cached_property
-    def surroundings(self) -> sections.Surroundings:
-        """Return what planning finds besides the settings; results stay when what they were made from is away."""
-        path, is_real = Path(str(self.data_set.path)), self.data_set.kind == REAL
-        systems = Path(self.folder, "systems").glob("*/distances.npy")
-        was_measured = {system.parent.name for system in systems}
-        return sections.Surroundings(
-            folder=self.images_folder,
-            has_training=not is_real or has_training_images(path) or OASIS in was_measured,
-            has_torch=self._has_conda or find_spec("torch") is not None or DEEP in was_measured,
-            is_graded=bool(self.golden.ratings)
-            or not is_real
-            or UNIFORM_SYSTEM in was_measured
-            or relevance_file(path) is not None,
-        )
+    def has_training(self) -> bool:
+        """Tell whether there are images to learn from."""
+        is_given = self.data_set.kind != REAL or has_training_images(Path(self.images_folder))
+        return is_given or OASIS in self.was_measured
+
+    @cached_property
+    def has_torch(self) -> bool:
+        """Tell whether networks can be trained, or were."""
+        return self._has_conda or find_spec("torch") is not None or DEEP in self.was_measured
+
+    @cached_property
+    def is_graded(self) -> bool:
+        """Tell whether relevance within a category has grades; without, all negatives are of other categories."""
+        is_graded = bool(self.golden.ratings) or self.data_set.kind != REAL or UNIFORM_SYSTEM in self.was_measured
+        return is_graded or relevance_file(Path(self.images_folder)) is not None
 
     # Runs -------------------------------------------------------------------------------------------------------------
 
@@ -200,7 +198,7 @@ class FinegrainedStudy(Study):
         """How triplets are drawn from class folders, where they are."""
         return getattr(self.data_set, "class_triplets", ClassTriplets())
 
-    @property
+    @cached_property
     def images_folder(self) -> str:
         """Folder that the paths of the manifest start from; other settings paint into another one."""
         from lookalike.studies.recipes import painted_folder
@@ -238,7 +236,7 @@ class FinegrainedStudy(Study):
 
     def sampled_networks(self) -> dict[str, tuple[float, bool]]:
         """Return networks of the sampling study that no table shows: share of out-of-class negatives, weighted."""
-        if self.sampling_study is None or not self.surroundings.is_graded:
+        if self.sampling_study is None or not self.is_graded:
             return {}
         shares = [share for share in self.sampling_study.out_of_class if share != self.sampler.out_of_class]
         weighted = {f"multiscale-weighted-{round(100 * share):03d}": (share, True) for share in shares}
@@ -252,7 +250,7 @@ class FinegrainedStudy(Study):
     def sampling_of(self, system: str) -> Sampling:
         """Return how the triplets of a system are sampled."""
         share, weighted = self.sampled_networks().get(system, (self.sampler.out_of_class, True))
-        share = share if self.surroundings.is_graded else 1.0
+        share = share if self.is_graded else 1.0
         return Sampling(**{**plain(self.sampler), "out_of_class": share, "weighted": weighted})
 
     def samplings(self, fitted: Sequence[str], **names: str) -> dict[str, Sampling]:
@@ -270,9 +268,9 @@ class FinegrainedStudy(Study):
 
     def systems(self) -> list[str]:
         """Return every system that is run, in the order of the tables."""
-        if not self.surroundings.has_training:
+        if not self.has_training:
             return [*FEATURES, *([EMBEDDED, GOLDEN] if self.golden.ratings else [])]
-        has_networks = self.network is not None and self.surroundings.has_torch
+        has_networks = self.network is not None and self.has_torch
         networks = [CONVNET, *self.ranking_networks(), OASIS_ON_TOP, EMBEDDING_ON_TOP] if has_networks else []
         return [*FEATURES, EMBEDDED, OASIS, GOLDEN, *networks]
 
@@ -306,14 +304,14 @@ class FinegrainedStudy(Study):
 
     def learned_files(self) -> list[str]:
         """Return the files of what is learned on features, of any data set; relevance too where one makes that."""
-        systems = [EMBEDDED, GOLDEN, *([OASIS] if self.surroundings.has_training else [])]
+        systems = [EMBEDDED, GOLDEN, *([OASIS] if self.has_training else [])]
         own = [f"results/{{dataset}}/systems/{GOLDEN}/relevance.npz"] if self.makes_relevance else []
         return self.files_of(*systems, dataset="{dataset}") + own
 
     @property
     def makes_relevance(self) -> bool:
         """Tell whether the golden feature makes the relevance that other systems learn from."""
-        return bool(self.golden.ratings) and self.surroundings.has_training
+        return bool(self.golden.ratings) and self.has_training
 
     def relevance_path(self) -> str:
         """Return the relevance that networks and OASIS learn from."""
@@ -376,10 +374,10 @@ class FinegrainedStudy(Study):
         """``not run: do X`` for one system of which there is no number; "" where it could be run."""
         if self.not_run or system in self.systems():
             return self.not_run
-        if is_network(system) and (self.network is None or not self.surroundings.has_torch):
+        if is_network(system) and (self.network is None or not self.has_torch):
             return NOT_ASKED if self.network is None else NO_TORCH
-        is_lacking = is_learned(system) and not self.surroundings.has_training
-        return NO_TRAINING.format(self.surroundings.folder) if is_lacking else ""
+        is_lacking = is_learned(system) and not self.has_training
+        return NO_TRAINING.format(self.images_folder) if is_lacking else ""
 
     def measures(self, exhibit: Exhibit) -> bool:
         """Tell by its settings whether the study runs a system that an exhibit shows."""
@@ -411,7 +409,7 @@ class FinegrainedStudy(Study):
 
     def path_of(self, image_id: int) -> Path:
         """Path of an image's file."""
-        return Path(self.surroundings.folder, self.images[image_id][0])
+        return Path(self.images_folder, self.images[image_id][0])
 
     # Words ------------------------------------------------------------------------------------------------------------
 
@@ -458,7 +456,7 @@ class FinegrainedStudy(Study):
         from lookalike.deep.configuration import SMALL
 
         about, given = ABOUT.get(system, ""), self.networks.pretraining
-        if system == GOLDEN and not self.surroundings.has_training:
+        if system == GOLDEN and not self.has_training:
             return about.partition(":")[0] + " of hand-crafted features"
         if system == CONVNET and not (given.images or given.weights):
             about += ". It saw the training images alone; the paper's saw ImageNet"

@@ -152,7 +152,7 @@ def test_notes_say_how_networks_differ_from_the_papers(network, system, said, in
 
 def test_systems_that_were_not_run_say_what_to_do():
     some = {system: made.LEVELS[system] for system in TABLE1[:6]}
-    study = made.study(some, surroundings={"has_torch": False, "has_training": False, "folder": "here"})
+    study = made.study(some, surroundings={"has_torch": False, "has_training": False, "images_folder": "here"})
     table = drawn("table1", study)
     assert row(table, "DeepRanking")[2:5] == ("-",) * 3
     assert any(note.startswith("L1HashKPCA, OASIS, Golden Features: not run: put im") for note in study.notes(table))

@@ -68,7 +68,7 @@ def test_without_torch_there_are_no_networks(monkeypatch):
     measured = Path(f"results/{DEMO}/systems/deep-ranking/distances.npy")
     measured.parent.mkdir(parents=True)
     measured.touch()
-    assert study_of(DEMO).surroundings.has_torch
+    assert study_of(DEMO).has_torch
 
 
 def test_what_a_release_holds_decides_what_is_learned_from_it():
