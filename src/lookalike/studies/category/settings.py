@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.methods import Changes, Fit
+from lookalike.core.settings.methods import Changes
 from lookalike.core.settings.model import Absent, Distinct, Number, Section, left_out, names_or
 
 
@@ -94,13 +94,6 @@ class FewImages(Section):
     methods: Distinct[str] = Field(
         min_length=1, description="Ids of the methods; those that the study does not run are left out."
     )
-
-
-class FewImagesOfMethods(Section):
-    """What decides the numbers of few images: their counts, and the methods as the study changes them."""
-
-    images: list[int] = Field()
-    fits: dict[str, Fit] = Field()
 
 
 class Splits(Section):

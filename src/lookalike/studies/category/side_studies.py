@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -20,7 +20,7 @@ from lookalike.learners.oasis import OASIS, AveragedOASIS
 from lookalike.ranking.rankings import rank_leave_one_out, rank_scores
 from lookalike.studies.category.folds import Fold
 from lookalike.studies.category.protocol import run_fold, select
-from lookalike.studies.category.settings import FewImagesOfMethods, Rankers, Transfer
+from lookalike.studies.category.settings import Rankers, Transfer
 
 LEAST_VALIDATION = 2
 """Validation images of a class: one alone has no other to find."""
@@ -34,7 +34,7 @@ def numbers_of(side: str, fold: Fold, settings: Mapping[str, Any]) -> pd.DataFra
             return of_rankers(fold, Rankers(**settings))
         case "transfer":
             return of_new_classes(fold, Transfer(**settings))
-    return of_few_images(fold, FewImagesOfMethods(**settings))
+    return of_few_images(fold, settings["images"], {name: Fit(**spec) for name, spec in settings["fits"].items()})
 
 
 def of_rankers(fold: Fold, settings: Rankers) -> pd.DataFrame:
@@ -70,10 +70,10 @@ def of_rankers(fold: Fold, settings: Rankers) -> pd.DataFrame:
     return fold.results(table, metric="ranker_map")
 
 
-def of_few_images(fold: Fold, settings: FewImagesOfMethods) -> pd.DataFrame:
+def of_few_images(fold: Fold, sizes: Sequence[int], specs: Mapping[str, Fit]) -> pd.DataFrame:
     """Rank test images by methods that choose and learn from fewer images of each class (JMLR sections 1 and 7)."""
     rows = []
-    for n_images, (method, spec) in product(settings.images, settings.fits.items()):
+    for n_images, (method, spec) in product(sizes, specs.items()):
         metrics = run_fold(with_images(fold, n_images), spec).metrics
         rows += [(method, "map of few images", n_images, metrics["map"])] if metrics else []
     return fold.results(pd.DataFrame(rows, columns=["method", "metric", "x", "value"]))

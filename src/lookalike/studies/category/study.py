@@ -33,7 +33,6 @@ from lookalike.studies.category.settings import (
     ChosenClasses,
     ClassSubset,
     FewImages,
-    FewImagesOfMethods,
     Halves,
     Rankers,
     Splits,
@@ -254,7 +253,7 @@ class CategoryStudy(MethodStudy):
         if side != FEW or self.few_images is None:
             return getattr(self, side)
         fits = self.specs(self.on_subset(subset, self.learned_in(FEW)), subset)
-        return FewImagesOfMethods(images=self.few_images.images, fits=fits)
+        return {"images": self.few_images.images, "fits": fits}
 
     def folds_of(self, fitted: Sequence[str], side: str, **names: str) -> list[int]:
         """Return the folds of one of `SIDES`; rankers may be trained on fewer."""
