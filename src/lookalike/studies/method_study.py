@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -46,6 +47,12 @@ class MethodStudy(Study, ABC):
             return ""
         kept = self.table("manifest").loc[lambda rows: rows["status"] == "ok", "label"]
         return f"{len(kept):,} images of {kept.nunique()} classes"
+
+    @cached_property
+    def method_titles(self) -> Mapping[str, str]:
+        """Method to its title in the settings, where they give one; a change of a title counts."""
+        titles = {method: self.changed(method).title for method in self._shared.methods}
+        return {method: title for method, title in titles.items() if title}
 
     @abstractmethod
     def named_methods(self) -> list[str]:

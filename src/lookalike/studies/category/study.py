@@ -538,12 +538,6 @@ class CategoryStudy(MethodStudy):
         """Return the subsets whose methods an exhibit compares."""
         return list(self.titles_of("setting"))
 
-    @cached_property
-    def method_titles(self) -> Mapping[str, str]:
-        """Method to its title in the settings, where they give one."""
-        titles = {method: self.spec(method).title for method in self._shared.methods}
-        return {method: title for method, title in titles.items() if title}
-
     def title_of(self, method: str) -> str:
         """Name a method, or rankers and their averages."""
         if method in self.averages:

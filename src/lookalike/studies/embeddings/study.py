@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cached_property
 from typing import ClassVar
 
 from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import EMBEDDING_KINDS
+from lookalike.core.settings.methods import Fit
 from lookalike.core.settings.model import Distinct, Section, refer
 from lookalike.exhibits.model import Drawn
 from lookalike.studies.method_study import MethodStudy, fit_of
@@ -33,6 +35,7 @@ class EmbeddingsStudy(MethodStudy):
     room: ClassVar = "embeddings"
     tables: ClassVar = ("results", "manifest")
     contrasted: ClassVar = ("results",)
+    jobs: ClassVar = {"run": "specs halvings sizes seed"}
 
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods that learn from the embeddings.")
     halvings: int = Field(5, ge=2, le=100, description="Random halvings of the classes, which are the folds.")
@@ -49,18 +52,15 @@ class EmbeddingsStudy(MethodStudy):
         """Return the methods that learn."""
         return self.methods
 
-    def reads(self, job: str, fitted: Sequence[str] = (), **names: str) -> Mapping[str, object]:
-        """Return what a job of a rule reads of the settings."""
-        if job == "run":
-            specs = {method: fit_of(self.changed(method)) for method in self.methods}
-            return {"specs": specs, "halvings": self.halvings, "sizes": self.sizes, "seed": self.seed}
-        return super().reads(job, fitted, **names)
-
     @property
+    def specs(self) -> dict[str, Fit]:
+        """What decides the fits of the methods that learn."""
+        return {method: fit_of(self.changed(method)) for method in self.methods}
+
+    @cached_property
     def method_titles(self) -> Mapping[str, str]:
-        """Method to its title in the settings, where they give one; a change of a title counts."""
-        titles = {method: self.changed(method).title for method in self.methods}
-        return {**BASELINES, **{method: title for method, title in titles.items() if title}}
+        """Method to its title; what learners are compared with has one of its own."""
+        return {**super().method_titles, **BASELINES}
 
     def titles_of(self, column: str) -> Mapping[str, str]:
         """Return the values of a column of results with their titles; what learns comes last."""

@@ -140,8 +140,6 @@ class LandmarkStudy(MethodStudy):
     """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
     are ignored."""
 
-    _places: Collection[object] = (0, 1, 2)
-
     def check(self) -> None:
         """Refuse settings that name what does not exist or cannot work together."""
         place = f"landmark.{self.dataset}"
@@ -215,10 +213,9 @@ class LandmarkStudy(MethodStudy):
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:
         """Return the study that runs its methods with the codebooks of the sizes that these exhibits ask for."""
-        study = self.with_settings()
         asked = {value for exhibit in exhibits for value in exhibit.parts.values()}
-        study._places = {place for place, name in enumerate(self.codebook_ids) if name in asked} or {0}
-        return study
+        codebooks = [id for name, id in self.codebook_ids.items() if name in asked]
+        return self.with_settings(codebooks=codebooks or self.codebooks[:1])
 
     def section(self) -> dict[str, object]:
         """Return its own keys on which a number or an exhibit depends, with the landmarks by name."""
@@ -338,8 +335,7 @@ class LandmarkStudy(MethodStudy):
 
     def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
         """Return one file of every run, or of the `representation` and `method` that are given."""
-        codebooks = [codebook for place, codebook in enumerate(self.codebooks) if place in self._places]
-        parts = {"representation": codebooks, "method": self.methods, **chosen}
+        parts = {"representation": self.codebooks, "method": self.methods, **chosen}
         draws = range(self.learning.draws)
         return run_files(dataset=[self.dataset], subset=self.landmark_names, fold=draws, file=[file], **parts)
 
@@ -367,11 +363,6 @@ class LandmarkStudy(MethodStudy):
         """Name the words of a codebook as captions do: ``10,000 words``."""
         given = self._shared.codebooks[self.codebook_ids[codebook]]
         return f"{given.title or f'{given.words:,}'} words"
-
-    @cached_property
-    def method_titles(self) -> Mapping[str, str]:
-        """Method to its title in the settings, or else its id."""
-        return {method: self._shared.methods[method].title or method for method in self.named_methods()}
 
     def titles_of(self, column: str) -> Mapping[str, str]:
         """Return the values of a column of results with their titles, in the order of tables."""
