@@ -378,6 +378,6 @@ class Study(Section):
         """Return what they are, the columns' heads, the cells of each method, and sentences on them."""
         return "", [], {}, []
 
-    def notes(self, drawn: Drawn | None) -> list[str]:
+    def notes(self, drawn: Drawn) -> list[str]:
         """Return what has to be known of an exhibit besides its caption, a sentence each."""
         return []

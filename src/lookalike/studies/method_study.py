@@ -75,16 +75,11 @@ class MethodStudy(Study, ABC):
             spec = spec.changed(changes.get(method))
         return spec
 
-    def batch_of(self, method: str) -> Batch:
-        """Return the size of a method's batches: of the study's change to it, else of the study, else of the method."""
-        own = self.overrides.get(method)
-        if own is not None and "batch" in own.model_fields_set:
-            return own.batch
-        return self.batch or self._shared.methods[method].batch
-
     def methods_in(self, size: str, methods: Iterable[str]) -> list[str]:
-        """Return those of some methods that run in batches of a size."""
-        return [method for method in methods if self.batch_of(method) == size]
+        """Return those of some methods that run in batches of a size: as changed, as the study says, or else."""
+        changed = {method: own.batch for method, own in self.overrides.items() if "batch" in own.model_fields_set}
+        own = {method: self.batch or self._shared.methods[method].batch for method in methods} | changed
+        return [method for method in methods if own[method] == size]
 
     def shared(self) -> dict[str, Any]:
         """Return what contrasts and exhibits read of other sections: the methods, too."""

@@ -671,10 +671,8 @@ class CategoryStudy(MethodStudy):
             if reasons:
                 yield f"classes left out of {path.name.removesuffix('-dropped.csv')}: {', '.join(reasons)}"
 
-    def notes(self, drawn: Drawn | None) -> list[str]:
+    def notes(self, drawn: Drawn) -> list[str]:
         """Limits that ended a fit, ends of grids, and why numbers may not be held against print."""
-        if self.not_run or drawn is None:
-            return []
         there = set(drawn.frame.get("method", ()))
         titles = {method: self.title_of(method) for method in self.named_methods() if method in there}
         # curves along training are of parameters that no selection chose

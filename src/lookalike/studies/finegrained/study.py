@@ -439,16 +439,6 @@ class FinegrainedStudy(Study):
         """Name the one part that it has."""
         return "all triplets" if setting == ALL else setting
 
-    def _limits_note(self) -> str:
-        """Return a sentence on networks that were trained too briefly or too seldom; "" without any."""
-        networks, parts = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured], []
-        for limit, does in ((TRAINING, "still learned when training ended"), (SEEDS, "had fewer than three seeds")):
-            limited = [self.title_of(system) for system in networks if limit in self.limits_of(system)]
-            parts += [f"{'all networks' if len(limited) == 3 else ' and '.join(limited)} {does}"] if limited else []
-        limits = "; ".join(parts)
-        does_not = "That does not decide how they compare with other systems."
-        return f"{limits[:1].upper()}{limits[1:]}. {does_not}" if parts else ""
-
     def about(self, system: str) -> str:
         """Return what a system is; of networks also how far from the paper's, "" where its name says all."""
         # the networks' own room, of which nothing is imported before it is asked for
@@ -497,10 +487,8 @@ class FinegrainedStudy(Study):
         notes = [note, *self.not_run_notes(set(main) - self.measured)]
         return about, ["precision (%)", f"score-{self.k}"], rows, notes
 
-    def notes(self, drawn: Drawn | None) -> list[str]:
+    def notes(self, drawn: Drawn) -> list[str]:
         """Say what is ranked, what systems are, and which of them were not run."""
-        if self.not_run or drawn is None:
-            return []
         column = next((name for name in ("method", "system") if name in drawn.frame), "")
         systems = set(drawn.frame[column]) if column else set()
         notes = self._measured_notes(systems) if systems and (drawn.sheets or drawn.is_figure) else []
@@ -508,7 +496,7 @@ class FinegrainedStudy(Study):
         return [*notes, *self.not_run_notes(systems - self.measured)]
 
     def _measured_notes(self, systems: set[str]) -> list[str]:
-        """Say what scores rank, what made the relevance, and how often networks were trained."""
+        """Say what scores rank, what made the relevance, how often networks were trained, and which too briefly."""
         pool, notes = self.counted("pool"), []
         share = f", of which the top {self.k} are {self.k / pool:.0%}" if self.k < pool else ""
         notes += [f"Scores rank {pool:,} images in the median{share}; the paper ranks 1,000."] if pool else []
@@ -518,7 +506,13 @@ class FinegrainedStudy(Study):
         n = max((self.n_seeds[system] for system in systems & self.measured if is_network(system)), default=0)
         often = "once; no interval contains" if n == 1 else f"from {n} seeds; intervals contain"
         notes += [f"Each network was trained {often} the chance in that."] if n else []
-        return [*notes, *filter(None, [self._limits_note()])]
+        networks, limits = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured], []
+        for limit, does in ((TRAINING, "still learned when training ended"), (SEEDS, "had fewer than three seeds")):
+            limited = [self.title_of(system) for system in networks if limit in self.limits_of(system)]
+            limits += [f"{'all networks' if len(limited) == 3 else ' and '.join(limited)} {does}"] if limited else []
+        said = "; ".join(limits)
+        decides = "That does not decide how they compare with other systems."
+        return [*notes, f"{said[:1].upper()}{said[1:]}. {decides}"] if limits else notes
 
     def not_run_notes(self, systems: Iterable[str]) -> list[str]:
         """``ConvNet, DeepRanking: not run: do X.``, systems with one reason together; nothing where all were run."""

@@ -462,10 +462,8 @@ class LandmarkStudy(MethodStudy):
         has_spread = drawn.canvas is None and "landmark" in drawn.frame and "low" not in drawn.frame
         return f"{data}; {'± standard deviation' if has_spread else 'means'} over {n_draws} draws."
 
-    def notes(self, drawn: Drawn | None) -> list[str]:
+    def notes(self, drawn: Drawn) -> list[str]:
         """Say what ours of a method is, limits that ended a fit, and how the data differ from the paper's."""
-        if self.not_run or drawn is None:
-            return []
         drawn_methods = set(drawn.frame.get("method", ()))
         methods = [method for method in self.methods if method in drawn_methods]
         codebooks = list(dict.fromkeys(drawn.frame.get("codebook", ())))
