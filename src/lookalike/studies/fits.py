@@ -59,10 +59,7 @@ class TimeLimitReachedError(LookalikeError):
 
 @contextmanager
 def cpu_time_limit(seconds: float | None, what: str) -> Iterator[None]:
-    """Break off what runs inside the block once this process has spent so many seconds of processor time on it.
-
-    For fits that might never end: the papers give a method five days, and then a `*`.
-    """
+    """Break off what runs inside the block after so much processor time: the papers give up after days (`*`)."""
     # of all threads and not by the clock: what else runs on the machine does not decide whether a method has a result
     if seconds is None:
         yield
@@ -135,14 +132,12 @@ class Run:
     """Validation mAP of every candidate at every traced step, where the study keeps it."""
 
     def write(self, folder: Path, rows: pd.DataFrame | Iterable[Mapping[str, object]], names: Mapping[str, Any]) -> str:
-        """Write the files of a run, of which `names` tells data set, subset, method and fold; return a line about it.
-
-        Times are in ``fit.json`` alone, so that all others are the same bytes each time.
-        """
+        """Write the files of a run; `names` tells its data set, subset, method and fold. Return a line about it."""
         if self.model is not None:
             self.model.save(folder / "model.lookalike", made_by=names)
         else:
             save_reason(self.fit["not_converged"], folder / "model.lookalike", names)
+        # times are here alone, so that all other files are the same bytes each time
         write_json({**self.fit, **names}, folder / "fit.json")
         write_results(rows, folder / "results.parquet")
         self.rankings.save(folder / "ranks.npz")

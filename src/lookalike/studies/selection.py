@@ -31,14 +31,11 @@ def grid(choices: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
 
 
 def choose(spec: Fit, seed: int, rows: Callable[[], tuple[Labelled, Labelled]]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Try every candidate of a method; return what they scored, by step, and the parameters chosen.
-
-    `rows` returns those to learn from and those that score, which query each other; it is called only where there is a
-    choice.
-    """
+    """Try every candidate of a method; return what they scored, by step, and the parameters chosen."""
     candidates, trace = grid(spec.select), spec.trace if spec.trace is not None and spec.trace.stop else None
     if trace is None and len(candidates) <= 1:
         return NOTHING, dict(candidates[0])
+    # those to learn from, and those that score, which query each other
     (X, y), (X_val, y_val) = rows()
     scored, products = ValidationRows(X_val), {dtype: Gram.copied(X, dtype) for dtype in ("float32", "float64")}
 

@@ -44,10 +44,7 @@ def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
 
 
 def run_fold(fold: Fold, spec: Fit) -> Run:
-    """Choose hyper-parameters, learn from all training images, rank the test images: one fold of one method.
-
-    The test images query each other, and so do the training images, under the final model, for ``train_map``.
-    """
+    """Choose hyper-parameters, learn from all training images, rank the test images: one fold of one method."""
     train, test = fold.images["train"], fold.images["test"]
     warm_up(spec.learner)
     clock, selection, rankings = Clock(), NOTHING, NO_RANKINGS
@@ -70,6 +67,7 @@ def run_fold(fold: Fold, spec: Fit) -> Run:
     if model is not None:
         with clock("rank"):
             rankings = rank_leave_one_out(model, X_test, test.labels, query_ids=test.rows, n_neighbours=N_NEIGHBOURS)
+            # training images query each other, too
             (_, X_ranked), ranked = fold.rows("train", "ranked training"), fold.images["ranked training"]
             of_training = rank_leave_one_out(model, X_ranked, ranked.labels, n_neighbours=0)
         both = {"map": rankings, "train_map": of_training}

@@ -86,13 +86,11 @@ def pooled(rows: pd.DataFrame, about: Any) -> pd.DataFrame:
 
 
 def equal(numbers: pd.DataFrame, about: Any) -> pd.DataFrame:
-    """Return the numbers of the equal protocol under the methods' own names, on subsets that have it.
-
-    A method without such a run chooses so anyway.
-    """
+    """Return the numbers of the equal protocol under the methods' own names, on subsets that have it."""
     numbers = numbers[numbers["metric"].isin(COMPARED)]
     subsets = numbers.loc[numbers["method"].isin(about.equal.values()), "setting"].unique()
     numbers = numbers[numbers["setting"].isin(subsets)]
+    # a method without such a run chooses so anyway
     parts = [
         numbers[numbers["method"] == about.equal.get(method, method)].assign(method=method) for method in about.methods
     ]
@@ -155,10 +153,7 @@ def recorded(fits: pd.DataFrame, about: Any) -> pd.DataFrame:
 
 
 def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Any) -> Iterator[pd.DataFrame]:
-    """Yield validation mAP over seconds of training, of the parameters that each fold chose with equal settings.
-
-    Seconds are steps, each as long as on average in the method's fits on all training images.
-    """
+    """Yield validation mAP over seconds of training, of the parameters that each fold chose with equal settings."""
     for subset in selections["setting"].unique() if about.equal else ():
         for method in about.methods:
             run = about.equal.get(method, method)
@@ -172,6 +167,7 @@ def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Any) -> Itera
                 values = chosen.set_index("repeat")[column].dropna()
                 if len(values) and name in rows:
                     rows = rows[rows[name] == rows["repeat"].map(values)]
+            # steps are as long as on average in the fits on all training images
             seconds = own["cpu_seconds_fit"].sum() / own["n_steps"].sum()
             rows = rows[rows["step"] > 0]
             curve = {"x": seconds * rows["step"], "value": rows["map"], "metric": OVER_TIME}

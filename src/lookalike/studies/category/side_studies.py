@@ -80,15 +80,13 @@ def of_few_images(fold: Fold, sizes: Sequence[int], specs: Mapping[str, Fit]) ->
 
 
 def with_images(fold: Fold, n_images: int) -> Fold:
-    """Return the fold with so many of its training images of each class, the first of a random order.
-
-    Smaller sets are parts of larger ones. As large a share of them validates as in the whole fold.
-    """
+    """Return the fold with so many training images of each class; smaller sets are parts of larger ones."""
     own = fold.split[fold.split["fold"] == fold.number]
     train, others = own[own["role"] == "train"], own[own["role"] != "train"]
     order = generator(fold.root, "category", fold.subset, "fold", fold.number, "few images").permutation(len(train))
     shuffled = train.iloc[order]
     place = shuffled.groupby("label").cumcount()
+    # as large a share of them validates as in the whole fold
     n_validation = max(LEAST_VALIDATION, round(n_images * train["validation"].mean()))
     chosen = shuffled.assign(validation=place < n_validation)[place < n_images]
     return replace(fold, split=pd.concat([chosen, others], ignore_index=True))

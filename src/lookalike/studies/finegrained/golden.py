@@ -69,10 +69,7 @@ def golden_system(
     seed: int,
     n_principal: int = N_PRINCIPAL,
 ) -> SystemResult:
-    """Learn the golden feature and L1 visual features from ratings, or else training relevance; measure the pairs.
-
-    Without a relevance it learns from ratings alone.
-    """
+    """Learn golden feature and L1 visual features from ratings, or else training relevance; measure the pairs."""
     if relevance is not None and len(np.unique(relevance.category)) < 2:
         raise LookalikeError("embeddings need training images of two categories at least: put more in place")
     if len(ratings):
@@ -195,10 +192,7 @@ def _measured(
 def choose_weights(
     folds: Sequence[Doubles], values: Sequence[float], seed: int
 ) -> tuple[Learned, float, list[dict[str, float]]]:
-    """Return weights with the best C, the smallest of equals; that C, and the precision of each.
-
-    Precision is the share of a left-out fold's triplets whose positive is nearer; a tie counts half.
-    """
+    """Return weights with the best C, the smallest of equals; that C, and the precision of each on left-out folds."""
     found = []
     for C in sorted(values):
         shares = []

@@ -52,10 +52,7 @@ class OwnNetwork(NamedTuple):
 
 
 class OwnTriplets:
-    """A folder of rated triplets of the form of the public release, read, and how its images are described.
-
-    Codebooks are learned from a folder of images, or by default from those that the triplets' folder has for it.
-    """
+    """A folder of rated triplets of the form of the public release, read, and how its images are described."""
 
     def __init__(
         self, folder: Path, codebook_folder: Path | None, seed: int, n_threads: int, progress: StageProgress

@@ -14,11 +14,8 @@ MARGIN = 0.05
 
 
 def contrasts(study: HumanStudy) -> list[Contrast]:
-    """On how many queries OASIS reaches its raters, beyond those on which random images do.
-
-    Random images are judged by the same raters of the same queries. They reach raters where these hardly agree, so a
-    ranker's precision is near that of people by what it reaches beyond them.
-    """
+    """Count queries on which OASIS reaches its raters, beyond those on which random images do, judged by the same."""
+    # random images reach raters who hardly agree, so that a ranker is near people by what it reaches beyond them
     table, rows = study.by_query(), []
     for rater, bar in (("mean rater", table["raters"] - MARGIN), ("lowest rater", table["lowest"])):
         known = table[[OASIS, RANDOM]].assign(bar=bar).dropna()

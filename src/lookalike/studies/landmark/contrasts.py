@@ -102,10 +102,8 @@ def over_landmarks(
 
 
 def bootstrap(gaps: pd.DataFrame, random: np.random.Generator) -> tuple[float, float]:
-    """Return the 95% interval of a mean over landmarks and draws, both drawn; NaN ends with a single landmark.
-
-    What one draw has for all landmarks, such as chosen constants, no number of landmarks averages out.
-    """
+    """Return the 95% interval of a mean over landmarks and draws, both drawn; NaN ends with a single landmark."""
+    # what one draw has for all landmarks, such as chosen constants, no number of landmarks averages out
     grid = gaps.T.fillna(gaps.mean(axis=1)).T.to_numpy()
     n_landmarks, n_draws = grid.shape
     if n_landmarks == 1:

@@ -106,10 +106,7 @@ def landmark_data(
     image_ids: ArrayLike | None = None,
     **learning: Any,
 ) -> LandmarkData:
-    """Weight gallery and queries once for all runs; `image_ids` can be retrieved, by default all.
-
-    `learning` are learning images, root seed and passes.
-    """
+    """Weight gallery and queries for all runs; `learning` are learning images, root seed and passes."""
     images = np.arange(counts.shape[0]) if image_ids is None else np.unique(np.asarray(image_ids))
     gallery = counts[images]
     # document frequencies need no labels: a retrieval system counts them over all that it holds
@@ -171,10 +168,7 @@ def run_landmark(
     chosen: Mapping[str, object] = MappingProxyType({}),
     n_top: int = 50,
 ) -> Run:
-    """Learn a landmark's metric from one draw, with `chosen` constants; its queries rank the other images.
-
-    Of each ranking the first `n_top` images are kept.
-    """
+    """Learn a landmark's metric from one draw, with `chosen` constants; its queries rank the other images."""
     seed = fold_seed(data.seed, landmark, draw, "fit")
     learner = make_learner(spec, seed, chosen)
     warm_up(spec.learner)
@@ -246,12 +240,10 @@ def triplets_for(learner: SimilarityLearner, triplets: Ints, seed: int, passes: 
 
 
 def chosen_constants(data: LandmarkData, landmarks: Sequence[str], draw: int, spec: Fit) -> dict[str, object]:
-    """Return the first of a method's settings that ranks images best which landmarks hold out of those to learn from.
-
-    One landmark alone has too few of them to tell settings apart. Nothing is chosen where there is one setting.
-    """
+    """Return the first of a method's settings that ranks best the images held out of those to learn from."""
     settings = grid(spec.select)
     scores = np.zeros(len(settings))
+    # one landmark alone has too few of them to tell settings apart
     for landmark in landmarks if len(settings) > 1 else ():
         task, seed = landmark_task(data, landmark, draw), fold_seed(data.seed, landmark, draw, "fit")
         scores += held_out_scores(spec, settings, task, seed, data.passes)
@@ -261,10 +253,7 @@ def chosen_constants(data: LandmarkData, landmarks: Sequence[str], draw: int, sp
 def measure_lead(
     data: LandmarkData, landmarks: Sequence[str], specs: Mapping[str, Fit], *, setting: str, chosen_draws: int
 ) -> list[dict[str, object]]:
-    """Return rows of results with one codebook: mean average precision of whole images as queries, in percent.
-
-    Methods whose constants are chosen run in the first `chosen_draws` draws.
-    """
+    """Return rows of results with one codebook: mean average precision of whole images as queries, in percent."""
     names = {"study": "landmark", "setting": setting}
     rows: list[dict[str, object]] = [{**names, "metric": FEATURES, "value": data.n_features, "unit": "features"}]
     draws = sorted(set(data.learning_images["draw"]))
@@ -282,10 +271,7 @@ def measure_lead(
 def held_out_scores(
     spec: Fit, settings: Sequence[Mapping[str, object]], task: LandmarkTask, seed: int, passes: float | None = None
 ) -> Doubles:
-    """Return the sum of average precisions of held-out positives with each setting.
-
-    Each cut holds out half of the positives and a fifth of the negatives; each held-out positive asks for the others.
-    """
+    """Return the sum of average precisions of held-out positives, each of which asks for the others, by setting."""
     n_positives = int(task.triplets[:, 0].max()) + 1
     n_negatives = task.X.shape[0] - n_positives
     n_asked, n_others = n_positives // 2, max(1, n_negatives // 5)

@@ -396,14 +396,12 @@ class LandmarkStudy(MethodStudy):
         return with_parts(rows.assign(method=rows["method"].replace(PRINTED_METHOD)))
 
     def printed_results(self) -> pd.DataFrame:
-        """Return the paper's numbers of the exhibit at hand; of other landmarks than its own, only means over its own.
-
-        The paper prints no mean of sparsity and time.
-        """
+        """Return the paper's numbers of the exhibit at hand; of other landmarks than its own, means alone."""
         name = self.exhibit.name if self.exhibit is not None else "text"
         rows = self.printed_numbers[self.printed_numbers["exhibit"] == name]
         if self.shows_printed or "landmark" not in rows or rows["landmark"].isna().all():
             return rows
+        # the paper prints no mean of sparsity and time
         means = rows.groupby(["codebook", "method", "metric"])["value"].mean().reset_index()
         given = rows[rows["landmark"] == MEAN]
         return given if len(given) else means.assign(landmark=MEAN, spread=float("nan"))

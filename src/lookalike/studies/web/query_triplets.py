@@ -101,10 +101,7 @@ class QueryTripletSampler:
         self.queries_ = with_positive.astype(np.int32)
 
     def draw(self, n: int) -> Ints:
-        """Return the next `n` triplets, int32 rows of image numbers (query, positive, negative).
-
-        ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
-        """
+        """Return the next `n` triplets, int32 rows (query, positive, negative): of two calls, those of one for both."""
         triplets = self._rows(stream_key(self._seed, 0), self._drawn, n)
         self._drawn += n
         return triplets
