@@ -64,10 +64,10 @@ def toy_results():
 
 def ranker_times():
     """Return what two rankers took whose best steps were all and half of their steps."""
-    fit = {"seconds_fit": 4800.0, "cpu_seconds_fit": 2400.0, "steps_per_second": 2000.0}
+    fit = {"seconds": 4800.0, "cpu_seconds": 2400.0, "steps_per_second": 2000.0}
     fit |= {"n_train": 2_292_259, "n_validation": 20_000, "stopped": "limit"}
     curve = pd.DataFrame({"step": [0, 40, 80], "seconds": [0.0, 2400.0, 4800.0]})
-    ends = (fit | {"ranker": ranker, "chosen_step": step} for ranker, step in enumerate((80, 40)))
+    ends = (fit | {"ranker": ranker, "best_step": step} for ranker, step in enumerate((80, 40)))
     return [row for end in ends for row in times_of_ranker(end, curve)]
 
 

@@ -65,18 +65,13 @@ def train_ranker(
         checkpoint_seconds=checkpoint_seconds,
         report=report,
     )
+    took = {name: value for name, value in vars(run).items() if name not in ("W", "curve")}
     fit = {
         "learner": "OASIS",
         "method": "oasis",
         "ranker": number,
         "n_threads": 1,
-        "n_steps": run.n_steps,
-        "n_updates": run.n_updates,
-        "chosen_step": run.best_step,
-        "stopped": run.stopped,
-        "resumed": run.resumed,
-        "seconds_fit": run.seconds,
-        "cpu_seconds_fit": run.cpu_seconds,
+        **took,
         "steps_per_second": run.n_steps / max(run.seconds, 1e-9),
         "n_train": len(rows),
         "n_validation": int(validation.rows.shape[0]),

@@ -39,8 +39,8 @@ def timed_run(
 
 def times_of_ranker(fit: Mapping[str, Any], curve: pd.DataFrame) -> list[Row]:
     """Return what the study's own training of a ranker took."""
-    elapsed = float(curve.loc[curve["step"] == int(fit["chosen_step"]), "seconds"].iloc[0])
-    seconds = elapsed / max(fit["seconds_fit"], 1e-9) * fit["cpu_seconds_fit"]
+    elapsed = float(curve.loc[curve["step"] == int(fit["best_step"]), "seconds"].iloc[0])
+    seconds = elapsed / max(fit["seconds"], 1e-9) * fit["cpu_seconds"]
     # held-out images are part of what it was given, as at the other sizes
     n_images, names = int(fit["n_train"] + fit["n_validation"]), {"setting": "", "repeat": str(fit["ranker"])}
     speed = {"study": "web", "method": "oasis", **names, "metric": SPEED, "value": fit["steps_per_second"]}
