@@ -228,14 +228,9 @@ class CategoryStudy(MethodStudy):
         ids = [self._shared.representations[id].descriptor for id in (self.representation, *self.ablations)]
         return {id: self._shared.descriptors[id] for id in ids}
 
-    def representation_of(self, fitted: Sequence[str], representation: str, **names: str) -> Representation:
-        """Return the settings of a representation."""
-        return self._shared.representations[representation]
-
-    @property
-    def own_representation(self) -> Representation:
-        """Settings of the representation that the exhibits show."""
-        return self._shared.representations[self.representation]
+    def representation_of(self, fitted: Sequence[str] = (), representation: str = "", **names: str) -> Representation:
+        """Return the settings of a representation, by default of that which the exhibits show."""
+        return self._shared.representations[representation or self.representation]
 
     def classes_of(self, fitted: Sequence[str], subset: str, **names: str) -> ChosenClasses:
         """Return which classes a subset has, or say in a sentence which subsets there are."""
@@ -287,7 +282,7 @@ class CategoryStudy(MethodStudy):
         shared = super().shared()
         # a claim may name a method that this study does not run
         methods = {id: plain(spec, include={"learner", "title"}) for id, spec in self._shared.methods.items()}
-        representation = plain(self.own_representation, exclude={"max_descriptors", "iterations"})
+        representation = plain(self.representation_of(), exclude={"max_descriptors", "iterations"})
         return {
             **shared,
             "methods": methods | shared["methods"],
@@ -629,7 +624,7 @@ class CategoryStudy(MethodStudy):
         """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
         what, is_figure = (
-            f"{self.data}, {self.own_representation.words:,} visterms",
+            f"{self.data}, {self.representation_of().words:,} visterms",
             drawn is not None and drawn.is_figure,
         )
         if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
@@ -817,7 +812,7 @@ class CategoryStudy(MethodStudy):
         other = [f"{name} {splits[name]}, the paper {n}" for name, n in PAPER_SPLITS.items() if splits[name] != n]
         if other:
             return f"other splits than the paper's ({'; '.join(other)})"
-        representation = self.own_representation
+        representation = self.representation_of()
         if representation.words != PAPER_WORDS:
             return f"another representation ({representation.words:,} words)"
         return ""

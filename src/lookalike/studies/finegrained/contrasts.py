@@ -34,7 +34,9 @@ def contrasts(study: FinegrainedStudy) -> list[Contrast]:
         return list(colours(study))
     outcomes, triplets = study.table("outcomes"), study.table("triplets")
     trainings = {system: study.trainings(system) for system in study.systems()}
-    given = triplet_metrics.Bootstrap(study.seed, study.k, study.score.resamples, study.table("manifest"), trainings)
+    given = triplet_metrics.Bootstrap(
+        study.seed, study.score.k, study.score.resamples, study.table("manifest"), trainings
+    )
     levels = triplet_metrics.intervals(outcomes, triplets, study.table("pairs"), given)
     differences = triplet_metrics.contrasts(outcomes, triplets, claimed_pairs(study), given)
     return contrasts_of(study, levels, differences)
@@ -53,7 +55,7 @@ def claimed_pairs(study: FinegrainedStudy) -> list[tuple[str, str]]:
 
 def contrasts_of(study: FinegrainedStudy, levels: pd.DataFrame, differences: pd.DataFrame) -> list[Contrast]:
     """Return contrasts of the levels and differences that a bootstrap gave."""
-    names = dict(zip(triplet_metrics.metric_names(study.k), UNITS, strict=True))
+    names = dict(zip(triplet_metrics.metric_names(study.score.k), UNITS, strict=True))
     of_paper = study.printed[study.printed["paper"].eq(PAPER)].dropna(subset="value")
     in_print = of_paper.drop_duplicates(["method", "metric"]).set_index(["method", "metric"])["value"]
 

@@ -48,7 +48,7 @@ def sampling(study: FinegrainedStudy) -> Drawn:
         rows += [(*(share or ()), system, row.metric, row.mean, row.low, row.high) for row in levels]
     frame = pd.DataFrame(rows, columns=["series", "percent", "system", "metric", "value", "low", "high"])
     frame = frame.sort_values(["metric", "series", "percent"], ascending=[False, False, True], ignore_index=True)
-    titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.k} (triplets)"}
+    titles = {PRECISION: "Similarity precision (%)", SCORE: f"Score at top {study.score.k} (triplets)"}
     percent, chart = study.chosen_percent, Chart(len(titles))
     x = Axis("Out-of-class negatives (%)", low=-4, high=104, text="{:.0f}% out-of-class")
     for metric, title in titles.items():

@@ -111,7 +111,7 @@ class FinegrainedStudy(Study):
         "pretrain_network": "network=networks sampling images_folder seed",
         "train_networks": "network=networks samplings seed",
         "train_linear_embedding": "network=networks sampling seed",
-        "score_triplets": "k",
+        "score_triplets": "k=score.k",
     }
 
     batch: Literal["method", "subset"] = "method"
@@ -189,11 +189,6 @@ class FinegrainedStudy(Study):
     # Runs -------------------------------------------------------------------------------------------------------------
 
     @property
-    def k(self) -> int:
-        """First images that scores count."""
-        return self.score.k
-
-    @property
     def class_triplets(self) -> ClassTriplets:
         """How triplets are drawn from class folders, where they are."""
         return getattr(self.data_set, "class_triplets", ClassTriplets())
@@ -224,11 +219,6 @@ class FinegrainedStudy(Study):
     def has_networks(self) -> bool:
         """Tell whether networks are trained to rank."""
         return DEEP in self.systems()
-
-    @property
-    def has_oasis(self) -> bool:
-        """Tell whether there are images that OASIS learns from."""
-        return OASIS in self.systems()
 
     def samples_shares(self) -> bool:
         """Tell whether Figure 6 has several networks to show, and seeds enough to show what is chance."""
@@ -431,7 +421,7 @@ class FinegrainedStudy(Study):
         if column == "triplets":
             return {"all": "all triplets"}
         if column == "metric":
-            score = f"Score-{self.k}"
+            score = f"Score-{self.score.k}"
             return {PRECISION: "Precision (%)", SCORE: score, PER_TRIPLET: f"{score} a triplet (%)"}
         return {system: self.title_of(system) for system in IN_ORDER}
 
@@ -485,7 +475,7 @@ class FinegrainedStudy(Study):
         note = f"{self.size or 'No triplets'}, {self._origin[0]}. Brackets: {self.intervals}."
         about = "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)"
         notes = [note, *self.not_run_notes(set(main) - self.measured)]
-        return about, ["precision (%)", f"score-{self.k}"], rows, notes
+        return about, ["precision (%)", f"score-{self.score.k}"], rows, notes
 
     def notes(self, drawn: Drawn) -> list[str]:
         """Say what is ranked, what systems are, and which of them were not run."""
@@ -498,7 +488,7 @@ class FinegrainedStudy(Study):
     def _measured_notes(self, systems: set[str]) -> list[str]:
         """Say what scores rank, what made the relevance, how often networks were trained, and which too briefly."""
         pool, notes = self.counted("pool"), []
-        share = f", of which the top {self.k} are {self.k / pool:.0%}" if self.k < pool else ""
+        share = f", of which the top {self.score.k} are {self.score.k / pool:.0%}" if self.score.k < pool else ""
         notes += [f"Scores rank {pool:,} images in the median{share}; the paper ranks 1,000."] if pool else []
         if GOLDEN in systems & self.measured:
             learned = "ratings that are not evaluated" if self.golden.ratings else "the same relevance as the others"

@@ -384,11 +384,6 @@ class LandmarkStudy(MethodStudy):
         printed = {"10k": "10,000 words", "100k": "100,000 words", "1m": "1,000,000 words"}
         return self.words_of(name) if name in self.codebook_ids else printed.get(name, setting)
 
-    @property
-    def shows_printed(self) -> bool:
-        """Tell whether the paper's numbers stand beside ours: they are of these landmarks and of no others."""
-        return self.data_set.kind == "oxford5k"
-
     @cached_property
     def printed_numbers(self) -> pd.DataFrame:
         """The paper's numbers, by our names, with a column for each part of their setting."""
@@ -399,7 +394,7 @@ class LandmarkStudy(MethodStudy):
         """Return the paper's numbers of the exhibit at hand; of other landmarks than its own, means alone."""
         name = self.exhibit.name if self.exhibit is not None else "text"
         rows = self.printed_numbers[self.printed_numbers["exhibit"] == name]
-        if self.shows_printed or "landmark" not in rows or rows["landmark"].isna().all():
+        if self.data_set.kind == "oxford5k" or "landmark" not in rows or rows["landmark"].isna().all():
             return rows
         # the paper prints no mean of sparsity and time
         means = rows.groupby(["codebook", "method", "metric"])["value"].mean().reset_index()
@@ -478,7 +473,7 @@ class LandmarkStudy(MethodStudy):
 
     def _unlike_paper(self, codebooks: Sequence[str]) -> list[str]:
         """Say how images and constants differ from the paper's."""
-        if not self.shows_printed:
+        if self.data_set.kind != "oxford5k":
             return [f"The paper's row is the mean over its {len(LANDMARKS)} landmarks of Oxford."]
         others = sorted(self.landmark_names) != sorted(LANDMARKS)
         found = ["These are other landmarks than the paper's."] if others else []
