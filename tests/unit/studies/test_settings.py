@@ -194,6 +194,8 @@ TWO_TRUTHS = {"kind": "landmarks", "path": "x", "ground_truth": "y", "distractor
         ("category.demo.methods", ["euclidean"], ["demo.ratings", "list oasis"]),
         ("web.websim.training", {"interval": 5000}, ["interval, 5000", "multiple of training.block, 2048"]),
         ("web.websim.training", {"share": 0.01}, ["training.share", "co_clicks only"]),
+        ("web.websim.training", {"relevance": "co_clicks"}, ["cut by `share`, such as 0.01, and not by theta"]),
+        ("web.websim.training", {"relevance": "co_clicks", "share": 0.1, "theta": 0.1}, ["not by theta"]),
         ("datasets.websim.simulation", {"words": 700}, ["simulation needs topic_words of a tenth", "not 80"]),
         ("datasets.websim.kind", "synthetic", ["web.websim", "websim, not synthetic"]),
     ],

