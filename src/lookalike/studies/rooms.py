@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.tables import read_cells
 from lookalike.exhibits.claims import Claim
 from lookalike.exhibits.contrasts import Contrast
@@ -57,24 +55,15 @@ def printed_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Return the rows of reference-values.csv that a study stands beside: of its exhibits, and of its papers' text."""
     own = set(exhibits_of(room))
     texts = {f"{exhibit.paper}/text" for exhibit in exhibits_of(room).values()}
-    rows = _rows(path, PRINTED_COLUMNS, {"value": float, "spread": float})
-    return [row for row in rows if f"{row['paper']}/{row['exhibit']}" in own | texts]
+    return [row for row in _rows(path, PRINTED_COLUMNS) if f"{row['paper']}/{row['exhibit']}" in own | texts]
 
 
 def claim_rows(path: Path, room: str) -> list[dict[str, str]]:
     """Return the rows of claims.csv that a study decides."""
-    rows = _rows(path, [field.name for field in fields(Claim)], {"parameters": json.loads})
-    return [row for row in rows if row["study"] == room]
+    return [row for row in _rows(path, [field.name for field in fields(Claim)]) if row["study"] == room]
 
 
-def _rows(path: Path, columns: Iterable[str], forms: Mapping[str, Callable[[str], object]]) -> list[dict[str, str]]:
-    """Return the rows of a table of workflow/resources, as text, or say in one sentence that it is damaged."""
-    try:
-        table = read_cells(path, tuple(columns), exact=True)
-        for column, form in forms.items():
-            for cell in table[column]:
-                form(cell or "0")
-    except (ValueError, LookalikeError) as error:
-        why = " ".join(str(error).split())
-        raise LookalikeError(f"{path} is damaged ({why}): put the project's own file back") from error
-    return [{str(column): cell for column, cell in row.items()} for row in table.to_dict(orient="records")]
+def _rows(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows of a table of workflow/resources, as text."""
+    rows = read_cells(path, columns, exact=True).to_dict(orient="records")
+    return [{str(column): cell for column, cell in row.items()} for row in rows]

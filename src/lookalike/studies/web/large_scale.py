@@ -129,10 +129,6 @@ def _score(state: TrainingState, W: Floats, score: Callable[[Floats], float], te
     if not np.isfinite(W).all():
         raise LookalikeError(f"W has overflowed before step {state.n_steps:,}: make aggressiveness smaller")
     value = float(score(W))
-    if not np.isfinite(value):
-        raise LookalikeError(
-            f"the score of W at step {state.n_steps:,} is {value}: hold out images some of which are relevant to others"
-        )
     steps = state.n_steps - state.curve[-1]["step"] if state.curve else 0
     loss_rate = (state.n_losses - state.losses_at_score) / steps if steps else float("nan")
     highest = max((row["map"] for row in state.curve), default=-np.inf)

@@ -159,9 +159,7 @@ def test_ends_of_grids_and_traces_are_recorded(fold):
     assert (fit["at_last_step"], fit["at_grid_edge"]) == ends != (False, False), "40 pairs are too few"
 
 
-def test_mistakes_say_what_to_do(study, fold):
-    with pytest.raises(LookalikeError, match=r"fold 7 is not in the split table, which has folds \[0, 1\]"):
-        run_fold(Fold(*study, 7, 5, "toy"), spec())
+def test_mistakes_say_what_to_do(fold):
     with pytest.raises(LookalikeError, match="OASIS has no parameter 'agressiveness'"):
         fixed(fold, agressiveness=1)
 
