@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lookalike.core.arrays import Array, Integers
-from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_array, write_json, write_table
 from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import integer_seed
@@ -48,12 +47,8 @@ def train_ranker(
     warm_up()
     number = int(ranker)
     triplet_seed = ranker_seeds(integer_seed(seed, "web", "triplets"), number + 1)[number]
-    try:
-        source = QueryTripletSampler(
-            log.of_images(rows.image_ids), triplet_seed, **plain(learning, include=SAMPLER_SETTINGS)
-        )
-    except ValueError as error:
-        raise LookalikeError(f"no triplets can be drawn from this log: {error}") from error
+    chosen = plain(learning, include=SAMPLER_SETTINGS)
+    source = QueryTripletSampler(log.of_images(rows.image_ids), triplet_seed, **chosen)
     report(f"{len(rows):,} images to learn from, {source.n_without_positive_:,} of them without a relevant other one")
     run = train(
         rows,

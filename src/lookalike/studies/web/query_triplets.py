@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lookalike.core.arrays import Doubles, Ints, Longs
+from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import RandomState, as_seed
 from lookalike.data.query_kernels import (
     Incidence,
@@ -52,7 +53,7 @@ class QueryTripletSampler:
     as almost all images are irrelevant to p.
 
     So many as `triplets_per_query` in a row share their p, each with a p+ and a p- of its own: every triplet alone is
-    distributed as before, and training is faster (`lookalike.learners.kernels`). What cannot be drawn is a ValueError.
+    distributed as before, and training is faster (`lookalike.learners.kernels`).
     """
 
     queries_: Ints
@@ -83,8 +84,9 @@ class QueryTripletSampler:
         self._lists = _lists(self._log, with_positive[accepted < EASY], self._theta)
         self.n_without_positive_ = log.n_images - len(with_positive)
         if not len(with_positive):
-            raise ValueError(
-                "no image has a relevant other image: lower theta, raise share or give a log with more queries"
+            raise LookalikeError(
+                "no triplets can be drawn from this log, in which no image has a relevant other image: lower theta, "
+                "raise share or give a log with more queries"
             )
         self.queries_ = with_positive.astype(np.int32)
 

@@ -7,6 +7,7 @@ import pytest
 from made_rows_and_examples import assert_drawn_from
 from scipy.stats import chisquare
 
+from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
 from lookalike.studies.web import query_triplets
 from lookalike.studies.web.query_triplets import QueryTripletSampler, co_click_threshold
@@ -142,5 +143,5 @@ PAIRS = QueryLog([0, 0, 1, 1], [0, 1, 1, 2])
     ],
 )
 def test_mistakes_are_named(log, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(LookalikeError, match=message):
         QueryTripletSampler(log, **options)
