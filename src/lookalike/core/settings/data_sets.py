@@ -17,6 +17,7 @@ EMBEDDING_FILES = ("manifest.csv", "embeddings.npz")  # what a folder of them ho
 MADE_BY_CODE = (*SYNTHETIC_KINDS, *WEB_KINDS)  # nothing needs to be put in place
 LANDMARK_KINDS = ("oxford5k", "landmarks", "synthetic_landmarks")  # ground truth for queries instead of classes
 TRIPLET_KINDS = ("triplets", "class_triplets", "synthetic_triplets")  # triplets instead of classes, rated or by code
+CLASS_KINDS = ("caltech256", "folder", "synthetic", *VISTERM_KINDS)  # labelled images, or their counts
 STUDIES = ("category", "landmark", "web", "finegrained", "embeddings")
 """Sections of studies; a data set belongs to one of them, because its results have one place."""
 

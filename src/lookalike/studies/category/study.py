@@ -15,9 +15,9 @@ from pydantic import Field
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
-from lookalike.core.settings.data_sets import LANDMARK_KINDS, TRIPLET_KINDS, WEB_KINDS
+from lookalike.core.settings.data_sets import CLASS_KINDS
 from lookalike.core.settings.methods import Fit, Method
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain, refer, refer_once
+from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain, refer, refer_kind, refer_once
 from lookalike.core.settings.schema import Descriptor, Ratings, Representation
 from lookalike.data.splits import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
@@ -154,11 +154,7 @@ class CategoryStudy(MethodStudy):
         """Refuse settings that name what does not exist or cannot work together."""
         place, kind = f"category.{self.dataset}", self.data_set.kind
         refer(f"{place}: a representation", [self.representation, *self.ablations], self._shared.representations)
-        for other, kinds in {"landmark": LANDMARK_KINDS, "web": WEB_KINDS, "finegrained": TRIPLET_KINDS}.items():
-            if kind in kinds:
-                raise LookalikeError(
-                    f"config: {place} needs a data set of classes, not of kind {kind}: list it under {other}"
-                )
+        refer_kind(place, kind, CLASS_KINDS, "classes")
         if not self.has_pictures and (further := [key for key in ("ablations", "ratings") if getattr(self, key)]):
             raise LookalikeError(
                 f"config: {place}.{further[0]} needs images, and a data set of kind {kind} has none: leave it out"

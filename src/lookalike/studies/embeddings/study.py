@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import EMBEDDING_KINDS
 from lookalike.core.settings.methods import Fit
-from lookalike.core.settings.model import Distinct, Section, refer
+from lookalike.core.settings.model import Distinct, Section, refer, refer_kind
 from lookalike.exhibits.model import Drawn
 from lookalike.studies.method_study import MethodStudy, fit_of
 
@@ -45,8 +44,7 @@ class EmbeddingsStudy(MethodStudy):
         """Refuse methods that do not exist, and data that are no embeddings."""
         for method in self.named_methods():
             refer(f"embeddings.{self.dataset}", method, self._shared.methods)
-        if self.data_set.kind not in EMBEDDING_KINDS:
-            raise LookalikeError(f"config: embeddings.{self.dataset} needs a data set of kind embeddings")
+        refer_kind(f"embeddings.{self.dataset}", self.data_set.kind, EMBEDDING_KINDS, "embeddings")
 
     def named_methods(self) -> list[str]:
         """Return the methods that learn."""

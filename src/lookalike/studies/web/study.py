@@ -73,13 +73,10 @@ class WebStudy(Study):
                 f"config: {place}.training.interval, {training.interval}, must be a multiple of training.block, "
                 f"{training.block}"
             )
-        if training.relevance == "co_clicks" and (training.theta or training.share is None):
+        is_cut = training.share is not None
+        if is_cut != (training.relevance == "co_clicks") or (is_cut and training.theta):
             raise LookalikeError(
-                f"config: {place}.training: co_clicks are cut by `share`, such as 0.01, and not by theta: set it"
-            )
-        if training.relevance == "joint" and training.share is not None:
-            raise LookalikeError(
-                f"config: {place}.training.share goes with co_clicks only: cut the joint relevance by theta"
+                f"config: {place}.training: set `share`, such as 0.01, for co_clicks only, and `theta` for joint"
             )
 
     def showing(self, exhibits: Sequence[Exhibit], roles: Collection[str]) -> Self:

@@ -104,5 +104,5 @@ def test_a_subset_or_kind_that_there_is_not_is_a_sentence(settings):
         demo.params("draw_splits", subset="var10")
     with pytest.raises(LookalikeError, match=r"caltech20.ablations needs images, and a data set of kind visterms"):
         study_of("caltech20", ablations=["words10000"])
-    with pytest.raises(LookalikeError, match="needs a data set of classes, not of kind websim: list it under web"):
+    with pytest.raises(LookalikeError, match=r"needs a data set with classes, of kind caltech256, .*, not websim"):
         study_of("caltech256", data={"kind": "websim"})
