@@ -10,7 +10,6 @@ import made_web
 import pytest
 from contract import ABSENT, ROOT, changed_study, check_exhibits, check_not_run, n_printed
 
-from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.exhibits.claims import claim_records, claims_of
 from lookalike.exhibits.registry import ROOMS
@@ -118,26 +117,3 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(settings):
     assert names == {"category": [], "human": ["table1", "fig1a"]}
     (file, *_) = rooms.exhibit_paths("demo", drawn["human"])
     assert file == "results/demo/exhibits/oasis-nips-2009/table1.csv"
-
-
-HEADER = "paper,exhibit,dataset,setting,method,metric,value,spread,unit,note\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "why"),
-    [
-        ("claims.csv", '""low"": ', '""low"" ', "Expecting"),
-        ("reference-values.csv", ",40,", ",forty,", "forty"),
-        ("reference-values.csv", None, "", "is empty"),
-        ("reference-values.csv", None, f"{HEADER}a,b\n", "line 2 has 2 fields, the header has 10"),
-    ],
-)
-def test_a_damaged_table_of_facts_is_one_sentence(tmp_path, name, old, new, why):
-    text = (RESOURCES / name).read_text(encoding="utf-8")
-    assert old is None or old in text
-    spoilt = new if old is None else text.replace(old, new, 1)
-    (tmp_path / name).write_text(spoilt, encoding="utf-8")
-    read = rooms.claim_rows if name == "claims.csv" else rooms.printed_rows
-    with pytest.raises(LookalikeError, match=f"{name} is damaged .*{why}.*: put the project's own file back") as caught:
-        read(tmp_path / name, "category")
-    assert "\n" not in str(caught.value)

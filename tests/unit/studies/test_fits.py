@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.learners.registry import MODULES
-from lookalike.studies.selection import best_candidate
 from lookalike.studies.fits import TimeLimitReachedError, cpu_time_limit
+from lookalike.studies.selection import best_candidate
 
 FITS = """
 import json, os, sys
