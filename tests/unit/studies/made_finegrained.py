@@ -75,12 +75,12 @@ def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundi
 def study(levels=LEVELS, *, reach=0.8, kinds=KINDS, seeds=3, curves=(), fits=(), tables=(), files=(), **settings):
     """The study of these numbers, as if a bootstrap had given them; every seed of a network has the same ones."""
     own = given(**settings)
-    levels, pairs = toy_numbers(levels, own.k, reach, kinds, seeds)
+    levels, pairs = toy_numbers(levels, own.score.k, reach, kinds, seeds)
     trained = levels.loc[levels.index.repeat(levels["n_seeds"])]
     seed = trained.groupby(["system", "subset", "metric"]).cumcount() + 1
     trained = trained.assign(system=list(map(training_name, trained["system"], seed)))
     curves = [of_curve(name, curve) for name, curve in dict(curves).items()]
-    parts = [of_levels(trained, own.k), pd.DataFrame(list(of_fits(dict(fits), 14_000))), *curves]
+    parts = [of_levels(trained, own.score.k), pd.DataFrame(list(of_fits(dict(fits), 14_000))), *curves]
     results = results_frame(pd.concat(parts, ignore_index=True).assign(study="finegrained"))
     own = finished(own, {"results": results, **dict(tables)}, files)
     claimed = set(claimed_pairs(own))

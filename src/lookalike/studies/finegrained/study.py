@@ -54,6 +54,7 @@ from lookalike.studies.finegrained.systems import (
     system_title,
     training_name,
 )
+from lookalike.studies.recipes import painted_folder
 
 MEASURED = ("distances.npy", "fit.json")
 FEATURE_FILES = ("vectors.npy", *MEASURED)
@@ -196,8 +197,6 @@ class FinegrainedStudy(Study):
     @cached_property
     def images_folder(self) -> str:
         """Folder that the paths of the manifest start from; other settings paint into another one."""
-        from lookalike.studies.recipes import painted_folder
-
         is_painted = self.data_set.kind == SYNTHETIC
         return painted_folder(self._shared, self.dataset) if is_painted else str(self.data_set.path)
 

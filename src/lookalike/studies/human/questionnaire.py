@@ -91,8 +91,7 @@ def draw_plan(
             image, role, rank = candidates[place]
             rows.append((number, query, paths[query], position, image, paths[image], role, rank))
     if not rows:
-        what_now = "choose a subset with test images whose neighbours differ"
-        raise LookalikeError(f"there is no test image to ask raters about: {what_now}")
+        raise LookalikeError("no test image can be asked about: choose a subset with images whose neighbours differ")
     if number < n_queries:
         few = f"only {number} test images can be query images of the rating, not {n_queries}: all are taken"
         warnings.warn(few, stacklevel=2)
