@@ -325,12 +325,12 @@ class LandmarkStudy(MethodStudy):
         batches = []
         for size, part in {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}.items():
             if methods := self.methods_in(size, self.methods):
-                own = {} if size == "subset" else {"method": methods}
-                of = {"subset": ["{subset}"] if size == "fold" else self.landmark_names}
-                of |= {"method": methods} if size == "subset" else {}
-                files = run_files(**of, fold=range(self.learning.draws), file=RUN_FILES)
+                # one job makes all methods of a subset, or a wildcard names its method
+                named, made = ({}, {"method": methods}) if size == "subset" else ({"method": methods}, {})
+                landmarks = ["{subset}"] if size == "fold" else self.landmark_names
+                files = run_files(subset=landmarks, **made, fold=range(self.learning.draws), file=RUN_FILES)
                 log = f"logs/{{dataset}}/run/{{representation}}/{part}.log"
-                batches.append(Batch(size, log, files, {"dataset": [self.dataset], **own}, methods))
+                batches.append(Batch(size, log, files, {"dataset": [self.dataset], **named}, methods))
         return batches
 
     def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
