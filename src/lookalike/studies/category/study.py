@@ -358,16 +358,16 @@ class CategoryStudy(MethodStudy):
         for (representation, methods), subset in product(self.methods_by_representation().items(), self.subsets):
             traced = [method for id, method in self.traces() if id == subset and representation == self.representation]
             by_maker = zip(MAKERS.values(), (self.on_subset(subset, methods), traced), strict=True)
-            made = [(method, names) for names, own in by_maker for method in own if method in sizes["subset"]]
-            if made:
-                files = [run_files(method=[method], fold=self.folds(), file=names) for method, names in made]
+            batched = [(method, names) for names, own in by_maker for method in own if method in sizes["subset"]]
+            if batched:
+                files = [run_files(method=[method], fold=self.folds(), file=names) for method, names in batched]
                 batches.append(
                     Batch(
                         name=f"run_subset_{representation}_{subset}",
                         log="logs/{dataset}/run/{representation}/{subset}.log",
                         files=[file for of_method in files for file in of_method],
                         allowed={"dataset": [self.dataset], "representation": [representation], "subset": [subset]},
-                        fitted=list(dict.fromkeys(method for method, _ in made)),
+                        fitted=list(dict.fromkeys(method for method, _ in batched)),
                     )
                 )
         return batches

@@ -52,7 +52,7 @@ class EmbeddingsStudy(MethodStudy):
 
     @property
     def specs(self) -> dict[str, Fit]:
-        """What decides the fits of the methods that learn."""
+        """Return what decides the fits of the methods that learn."""
         return {method: fit_of(self.changed(method)) for method in self.methods}
 
     @cached_property

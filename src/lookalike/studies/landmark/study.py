@@ -326,9 +326,9 @@ class LandmarkStudy(MethodStudy):
         for size, part in {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}.items():
             if methods := self.methods_in(size, self.methods):
                 # one job makes all methods of a subset, or a wildcard names its method
-                named, made = ({}, {"method": methods}) if size == "subset" else ({"method": methods}, {})
+                named, listed = ({}, {"method": methods}) if size == "subset" else ({"method": methods}, {})
                 landmarks = ["{subset}"] if size == "fold" else self.landmark_names
-                files = run_files(subset=landmarks, **made, fold=range(self.learning.draws), file=RUN_FILES)
+                files = run_files(subset=landmarks, **listed, fold=range(self.learning.draws), file=RUN_FILES)
                 log = f"logs/{{dataset}}/run/{{representation}}/{part}.log"
                 batches.append(Batch(size, log, files, {"dataset": [self.dataset], **named}, methods))
         return batches
