@@ -41,7 +41,7 @@ from lookalike.learners.triplets import TripletSampler
 
 
 @dataclass(eq=False, repr=False)
-class PassiveAggressive(OnlineTripletLearner["list[Any]"]):
+class PassiveAggressive(OnlineTripletLearner[list[Any]]):
     """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it."""
 
     aggressiveness: float = 0.1
