@@ -163,6 +163,8 @@ class Exhibit(Section):
     forms: dict[str, str] = Field({})
     """Metric of the text to the format of ours, where it is no whole number."""
     notes: list[str] = Field([])
+    differs: list[str] = Field([])
+    """What differs from the paper's whatever the study's settings are."""
 
     # what follows from an entry and its place in its file
     order: int = 0

@@ -381,3 +381,7 @@ class Study(Section):
     def notes(self, drawn: Drawn) -> list[str]:
         """Return what has to be known of an exhibit besides its caption, a sentence each."""
         return []
+
+    def differences(self, drawn: Drawn) -> list[str]:
+        """Return what differs from the paper's exhibit, a sentence each."""
+        return []

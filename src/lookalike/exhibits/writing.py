@@ -15,7 +15,7 @@ from lookalike.core.files import write_json, write_table, write_text
 from lookalike.exhibits.drawing import Chart, save
 from lookalike.exhibits.model import Axis, Drawn, Entry, NothingToShowError, Sheet
 from lookalike.exhibits.printed import CELLS
-from lookalike.exhibits.registry import Exhibit
+from lookalike.exhibits.registry import PAPERS, Exhibit
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.style import paper_style
 from lookalike.exhibits.tables import latex, markdown
@@ -60,6 +60,8 @@ class Sidecar:
     entries: tuple[Entry, ...]
     titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Column of the CSV to the names of its values for readers, such as methods."""
+    differences: tuple[str, ...] = ()
+    """What differs from the paper's."""
     size: str = ""
     """Counts of the data set: ``1,080 images of 12 classes``."""
 
@@ -85,6 +87,9 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     caption, output = (exhibit.caption, study.data_sentence(drawn)), drawn or _absent()
     _write(output, exhibit, study, folder, " ".join(caption), problem)
     sources = {str(path) for name in (*exhibit.needs, *exhibit.optional) for path in study.paths(name)}
+    notes = () if drawn is None else (*drawn.notes, *study.notes(drawn))
+    differs = () if drawn is None else (*exhibit.differs, *study.differences(drawn))
+    is_printed = exhibit.paper in PAPERS
     sidecar = Sidecar(
         **{name: getattr(exhibit, name) for name in COPIED},
         order=exhibit.place,
@@ -92,7 +97,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         dataset_title=study.title,
         synthetic=study.synthetic,
         caption=caption,
-        notes=() if drawn is None else (*drawn.notes, *study.notes(drawn)),
+        notes=(*notes, *(() if is_printed else differs)),
+        differences=differs if is_printed else (),
         state=state,
         problem=problem,
         sources=tuple(sorted(sources)),

@@ -87,7 +87,9 @@ class ShownExhibit(Sidecar):
 
     def _repr_html_(self) -> str:
         """Return a ``<figure>`` with heading, picture or table, state, caption and notes."""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        notes, differences = (
+            "".join(f"<li>{escape(note)}</li>" for note in said) for said in (self.notes, self.differences)
+        )
         picture = self.picture()
         # the caption beneath describes a picture; here is what it is
         what = escape(f"{self.heading}, {self.kind} of {self.dataset_title}", quote=True)
@@ -100,6 +102,7 @@ class ShownExhibit(Sidecar):
             body if self.was_drawn else f"<p>{escape(words.sentence(self.problem))}</p>",
             f"<p>{self.state.sign} {self.state}</p>" if self.state.sign else "",
             f"<figcaption>{escape(' '.join(self.caption))}</figcaption>",
+            f"<p>What differs from the paper:</p><ul>{differences}</ul>" if differences else "",
             f"<details><summary>Notes</summary><ul>{notes}</ul></details>" if notes else "",
         )
         return f'<figure style="margin: 1em 0">{"".join(parts)}</figure>'

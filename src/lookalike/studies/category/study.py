@@ -23,9 +23,10 @@ from lookalike.data.splits import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import GRID, NOT_RUN, TIME, Limits
 from lookalike.exhibits.model import Drawn
-from lookalike.exhibits.registry import Exhibit, exhibits_of
+from lookalike.exhibits.registry import PAPERS, Exhibit, exhibits_of
 from lookalike.exhibits.results import results_frame
 from lookalike.exhibits.study import Files
+from lookalike.exhibits.words import listed
 from lookalike.learners.curve import log_spaced_steps
 from lookalike.studies.batches import RUN_FILES, SIZES, Batch, run_files
 from lookalike.studies.category.results import CLASSES, EQUAL, FEW_IMAGES, OF_RANKERS, OVER_TIME, RANKERS, SHARE, TRACED
@@ -663,13 +664,8 @@ class CategoryStudy(MethodStudy):
                 yield f"classes left out of {path.name.removesuffix('-dropped.csv')}: {', '.join(reasons)}"
 
     def notes(self, drawn: Drawn) -> list[str]:
-        """Limits that ended a fit, ends of grids, and why numbers may not be held against print."""
-        there = set(drawn.frame.get("method", ()))
-        titles = {method: self.title_of(method) for method in self.named_methods() if method in there}
-        # curves along training are of parameters that no selection chose
-        chosen = TRACED not in (self.exhibit.metrics if self.exhibit is not None else ())
-        noted = grouped(pair for method in titles if chosen for pair in self._notes_of(method))
-        sentences = [f"{' and '.join(methods)}: {note}." for note, methods in noted.items()]
+        """Say what equal settings are, which limits ended a fit, and what was chosen at the end of a grid."""
+        sentences = []
         if set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
             counts = {self.n_settings(self.equal_runs.get(method, method)) for method in self.methods} - {1}
             many = " or ".join(map(str, sorted(counts)))
@@ -677,16 +673,38 @@ class CategoryStudy(MethodStudy):
                 f"With equal settings each learned method chooses one of {many} settings, values of its parameter and "
                 "stops, on the same validation images."
             )
-        sentences += self.limits.notes(titles, {subset.id: subset.title for subset in self.parts})
-        parts = {"Stopped by a rule of ours": [*self._stopped_early(titles)]}
-        if any(drawn.frame.get("is_printed", ())) or drawn.cells is not None:
-            sentences += self._not_in_both()
-            reasons = grouped((part.why_not_comparable, part.title) for part in self.parts if part.why_not_comparable)
-            parts["Not comparable with the printed numbers"] = [
-                why if len(subsets) == len(self.parts) else f"{why} ({', '.join(subsets)})"
-                for why, subsets in reasons.items()
-            ]
-        return sentences + [f"{head}: {'; '.join(found)}." for head, found in parts.items() if found]
+        return sentences + self.limits.notes(self._drawn_methods(drawn), {part.id: part.title for part in self.parts})
+
+    def differences(self, drawn: Drawn) -> list[str]:
+        """Say which classes are not the paper's, what was not run on which, and how methods run otherwise."""
+        compared = self.parts if self.paper in PAPERS else ()
+        reasons = grouped((part.why_not_comparable, part.title) for part in compared if part.why_not_comparable)
+        found = [
+            f"{why[:1].upper()}{why[1:]}{'' if len(subsets) == len(self.parts) else f' ({listed(subsets)})'}."
+            for why, subsets in reasons.items()
+        ]
+        # curves along training are of parameters that no selection chose
+        titles = (
+            {} if TRACED in (self.exhibit.metrics if self.exhibit is not None else ()) else self._drawn_methods(drawn)
+        )
+        missing = (
+            (part.title, title) for part in self.parts for method, title in titles.items() if method not in part.methods
+        )
+        absent = grouped((listed(methods), part) for part, methods in grouped(missing).items())
+        found += [f"Not run on {listed(parts)}: {methods}." for methods, parts in absent.items()]
+        found += self._not_in_both() if any(drawn.frame.get("is_printed", ())) or drawn.cells is not None else []
+        noted = grouped(pair for method in titles for pair in self._notes_of(method))
+        stopped = [*self._stopped_early(self._drawn_methods(drawn))]
+        return [
+            *found,
+            *(f"{listed(methods)}: {note}." for note, methods in noted.items()),
+            *[f"Stopped by a rule of ours: {'; '.join(stopped)}."] * bool(stopped),
+        ]
+
+    def _drawn_methods(self, drawn: Drawn) -> dict[str, str]:
+        """Return the methods of an exhibit with their titles."""
+        there = set(drawn.frame.get("method", ()))
+        return {method: self.title_of(method) for method in self.named_methods() if method in there}
 
     def _not_in_both(self) -> list[str]:
         """Say which printed sets of classes were not run, and which of ours the paper does not show."""

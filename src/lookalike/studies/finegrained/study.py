@@ -429,20 +429,13 @@ class FinegrainedStudy(Study):
         return "all triplets" if setting == ALL else setting
 
     def about(self, system: str) -> str:
-        """Return what a system is; of networks also how far from the paper's, "" where its name says all."""
-        # the networks' own room, of which nothing is imported before it is asked for
-        from lookalike.deep.configuration import PAPER as LARGE
-        from lookalike.deep.configuration import SMALL
-
-        about, given = ABOUT.get(system, ""), self.networks.pretraining
-        if system == GOLDEN and not self.has_training:
-            return about.partition(":")[0] + " of hand-crafted features"
-        if system == CONVNET and not (given.images or given.weights):
-            about += ". It saw the training images alone; the paper's saw ImageNet"
-        if system == DEEP and self.networks.size == "small":
-            own, paper = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
-            about += f". It sees {own} and gives {SMALL.width} numbers; the paper's {paper} and {LARGE.width:,}"
-        return about
+        """Return what a system is; "" where its name says all."""
+        about = ABOUT.get(system, "")
+        return (
+            about.partition(":")[0] + " of hand-crafted features"
+            if system == GOLDEN and not self.has_training
+            else about
+        )
 
     @property
     def size(self) -> str:
@@ -484,17 +477,36 @@ class FinegrainedStudy(Study):
         notes += [f"{self.title_of(system)}: {self.about(system)}." for system in ABOUT if system in systems]
         return [*notes, *self.not_run_notes(systems - self.measured)]
 
-    def _measured_notes(self, systems: set[str]) -> list[str]:
-        """Say what scores rank, what made the relevance, how often networks were trained, and which too briefly."""
-        pool, notes = self.counted("pool"), []
-        share = f", of which the top {self.score.k} are {self.score.k / pool:.0%}" if self.score.k < pool else ""
-        notes += [f"Scores rank {pool:,} images in the median{share}; the paper ranks 1,000."] if pool else []
-        if GOLDEN in systems & self.measured:
+    def differences(self, drawn: Drawn) -> list[str]:
+        """Say what scores rank, what made the relevance, and how networks differ from the paper's."""
+        # the networks' own room, of which nothing is imported before it is asked for
+        from lookalike.deep.configuration import PAPER as LARGE
+        from lookalike.deep.configuration import SMALL
+
+        found = ["Images and ratings are made by code."] * self.synthetic
+        systems = {system for name in ("method", "system") for system in drawn.frame.get(name, ())} & self.measured
+        pool, given = self.counted("pool"), self.networks.pretraining
+        if pool and systems and (drawn.sheets or drawn.is_figure):
+            share = f", of which the top {self.score.k} are {self.score.k / pool:.0%}" if self.score.k < pool else ""
+            found.append(f"Scores rank {pool:,} images in the median{share}; the paper ranks 1,000.")
+        if GOLDEN in systems:
             learned = "ratings that are not evaluated" if self.golden.ratings else "the same relevance as the others"
-            notes.append(f"{self.title_of(GOLDEN)} learned from {learned}; in the paper they made the relevance.")
+            found.append(f"{self.title_of(GOLDEN)} learned from {learned}; in the paper they made the relevance.")
+        if CONVNET in systems and not (given.images or given.weights):
+            found.append(f"{self.title_of(CONVNET)} saw the training images alone; the paper's saw ImageNet.")
+        if DEEP in systems and self.networks.size == "small":
+            own, paper = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
+            title = self.title_of(DEEP)
+            found.append(
+                f"{title} sees {own} and gives {SMALL.width} numbers; the paper's {paper} and {LARGE.width:,}."
+            )
+        return found
+
+    def _measured_notes(self, systems: set[str]) -> list[str]:
+        """Say how often networks were trained, and which too briefly."""
         n = max((self.n_seeds[system] for system in systems & self.measured if is_network(system)), default=0)
         often = "once; no interval contains" if n == 1 else f"from {n} seeds; intervals contain"
-        notes += [f"Each network was trained {often} the chance in that."] if n else []
+        notes = [f"Each network was trained {often} the chance in that."] if n else []
         networks, limits = [system for system in (CONVNET, SINGLE, DEEP) if system in self.measured], []
         for limit, does in ((TRAINING, "still learned when training ended"), (SEEDS, "had fewer than three seeds")):
             limited = [self.title_of(system) for system in networks if limit in self.limits_of(system)]

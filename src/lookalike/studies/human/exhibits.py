@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,6 @@ from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PU
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human.ratings import OASIS
 from lookalike.studies.human.study import HumanStudy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 MARKS = {
@@ -118,7 +115,7 @@ def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
     return cells.assign(unit="percent")
 
 
-def _panel(chart: Chart, title: str, n: int, curves: Sequence[Curve]) -> Axes:
+def _panel(chart: Chart, title: str, n: int, curves: Sequence[Curve]) -> Any:
     """Draw a panel of curves over the first `n` images."""
     ticks = tuple((float(k), str(k)) for k in range(1, n + 1))
     x = Axis("Number of neighbours k", low=0.5, high=n + 0.5, ticks=ticks, text="k = {:.0f}")

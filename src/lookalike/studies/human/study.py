@@ -98,14 +98,18 @@ class HumanStudy(Study):
         """Say which images, and how the ratings came about."""
         where = f"Of {self.subset_title}, partition {self.ratings.fold + 1} of {self.n_folds}"
         if drawn is None or not drawn.is_figure:
-            return [f"{where}: each test image queries all others. The papers show images of the web."]
+            return [f"{where}: each test image queries all others."]
         answered = f"{100 * self.number('answered_share'):.1f}% of the images"
-        by_class = "No person rated: simulated raters call images of the query's class good, with errors of their own."
         return [
             f"{where}: each query is shown with its first images and {self.ratings.random} random ones.",
             f'Raters answered {answered}. No answer and "can\'t say" count as not good.',
-            *([by_class] if self.simulated else []),
         ]
+
+    def differences(self, drawn: Drawn) -> list[str]:
+        """Say which images, and who rated them."""
+        images = "Images made by code" if self.synthetic else "Photographs of classes"
+        by_class = "No person rated: simulated raters call images of the query's class good, with errors of their own."
+        return [f"{images}. The papers show images of the web.", *[by_class] * (drawn.is_figure and self.simulated)]
 
 
 STUDY = HumanStudy

@@ -462,19 +462,33 @@ class LandmarkStudy(MethodStudy):
         codebooks = list(dict.fromkeys(drawn.frame.get("codebook", ())))
         own = ((method, self.spec(method).note) for method in self.methods)
         said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
-        notes = [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if method in methods]
+        notes = [self._about(*pair) for pair in said if pair[0] in methods and pair[0] != RECONSTRUCTED]
         notes.append(LEARNED_FROM.format(**dict(self.learning)))
         notes += self.limits.notes(
             {method: self.title_of(method) for method in methods},
             {f"codebook={name}": self.words_of(name) for name in codebooks},
         )
-        notes += self._unlike_paper(codebooks) if self.paper == PAPER else []
         return [note for note in notes if note]
 
-    def _unlike_paper(self, codebooks: Sequence[str]) -> list[str]:
-        """Say how images and constants differ from the paper's."""
+    def _about(self, method: str, note: str) -> str:
+        return f"{self.title_of(method)}: {note.rstrip('.')}."
+
+    def differences(self, drawn: Drawn) -> list[str]:
+        """Say how images, constants and QPAO differ from the paper's."""
+        own = (ABOUT_METHODS[RECONSTRUCTED], self.spec(RECONSTRUCTED).note) if RECONSTRUCTED in self.methods else ()
+        notes = [
+            self._about(RECONSTRUCTED, note)
+            for note in own
+            if note and RECONSTRUCTED in set(drawn.frame.get("method", ()))
+        ]
+        codebooks = list(dict.fromkeys(drawn.frame.get("codebook", ())))
+        return [*(self._other_data(codebooks) if self.paper == PAPER else ()), *notes]
+
+    def _other_data(self, codebooks: Sequence[str]) -> list[str]:
+        """Say how images, their numbers and descriptors differ from the paper's."""
         if self.data_set.kind != "oxford5k":
-            return [f"The paper's row is the mean over its {len(LANDMARKS)} landmarks of Oxford."]
+            what = "Landmarks made by code" if self.synthetic else "Other landmarks"
+            return [f"{what}. The paper's row is the mean over its {len(LANDMARKS)} landmarks of Oxford."]
         others = sorted(self.landmark_names) != sorted(LANDMARKS)
         found = ["These are other landmarks than the paper's."] if others else []
         if sizes := self._other_sizes():

@@ -210,11 +210,9 @@ class WebStudy(Study):
         size = f": {' and '.join(images)} of {self.simulation.words:,} visterms" if images else ""
         return f"Data: {self.title} (query log and images made by code){size}."
 
-    def notes(self, drawn: Drawn | None) -> list[str]:
-        """Say that printed numbers are of other data, where there is one."""
-        cells = None if drawn is None else drawn.frame if drawn.sheets else drawn.cells
-        is_printed = cells is not None and bool(cells["printed"].notna().any())
-        return ["Not comparable with the printed numbers: simulated."] * is_printed
+    def differences(self, drawn: Drawn) -> list[str]:
+        """Say that the data is simulated."""
+        return ["The query log and the images are simulated. The paper's are those of a search engine."]
 
 
 STUDY = WebStudy

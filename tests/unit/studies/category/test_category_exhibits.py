@@ -146,7 +146,7 @@ def test_tables_have_the_papers_form():
 
 def test_numbers_of_other_data_say_so():
     table, toys = drawn_of(study_with_all(kind="synthetic"), f"{JMLR}/table4")
-    assert "Not comparable with the printed numbers: synthetic images." in toys.notes(table)
+    assert "Synthetic images." in toys.differences(table)
     sentence = "Toys (images made by code), 1,000 visterms; mean ± standard deviation over 5 folds."
     assert toys.data_sentence(table) == sentence
     # no hollow markers
@@ -193,13 +193,13 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     overrides = {"lego": {"note": "at most 10 steps"}, "rca": {"note": "not shown"}}
     subsets = {"var10": VAR10 | {"overrides": overrides}, "var20": VAR20}
     table, toys = drawn_of(study_with_all(subsets=subsets), f"{JMLR}/table4")
-    notes = toys.notes(table)
+    notes, differences = toys.notes(table), toys.differences(table)
     assert "* marks a fit that did not end within its time limit: MCML in 5 of 5 fits (Var10)." in notes
-    assert "LEGO on Var10: at most 10 steps." in notes
+    assert "LEGO on Var10: at most 10 steps." in differences
     assert "Fits were stopped at the limit of iterations: LEGO in 5 of 5 fits (Var10)." in notes
     assert "Chosen at the edge of what was tried: OASIS at an end of its grid in 5 of 5 fits (Var10)." in notes
-    assert not any("not shown" in note for note in notes)
-    assert "The paper also shows 50 classes." in notes
+    assert not any("not shown" in note for note in differences)
+    assert "The paper also shows 50 classes." in differences
 
 
 def test_steps_of_oasis_on_rows_are_as_many_as_validation_gives_it():

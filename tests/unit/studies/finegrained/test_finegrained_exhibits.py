@@ -47,14 +47,14 @@ def test_scores_of_another_k_are_read_alike(kind):
     assert table.frame["unit"].unique().tolist() == ["percent", "triplets"]
     assert ("Score-5" in table.sheets[0].heads, row(table, "HOG")[3][:5]) == (True, "3,099")
     pool = "Scores rank 1,000 images in the median, of which the top 5 are 0%; the paper ranks 1,000."
-    assert pool in study.notes(table)
+    assert pool in study.differences(table)
 
 
 def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_learned_from():
     levels = {system: made.LEVELS[system] for system in (*FEATURES, "l1hashkpca", "golden-features")}
     study = made.study(levels, surroundings={"has_training": False}, golden={"ratings": 0.1}, **made.REAL)
     table = drawn("table1", study)
-    notes = [*table.notes, *study.notes(table)]
+    notes = [*study.notes(table), *study.differences(table)]
     assert "Golden Features learned from ratings that are not evaluated; in the paper they made the relevance." in notes
     assert "Golden Features: a learned weighted sum of distances of hand-crafted features." in notes
     assert {name for row in study.contrasts.rows if row.second for name in (row.first, row.second)} == set(levels)
@@ -139,14 +139,15 @@ def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_pre
         (
             {"size": "small"},
             "deep-ranking",
-            "It sees 64 x 64 pixels and gives 64 numbers; the paper's 225 x 225",
+            "sees 64 x 64 pixels and gives 64 numbers; the paper's 225 x 225",
             False,
         ),
         ({"pretraining": {"weights": "net.lookalike"}}, "convnet", "ImageNet", True),
     ],
 )
 def test_notes_say_how_networks_differ_from_the_papers(network, system, said, in_usual):
-    usual, changed = made.study().about(system), made.study(network=network).about(system)
+    studies = made.study(), made.study(network=network)
+    usual, changed = (" ".join(study.differences(drawn("table2", study))) for study in studies)
     assert [said in usual, said in changed] == [in_usual, not in_usual]
 
 

@@ -185,12 +185,12 @@ def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner):
     output, entry = drawn(study := make_study(tmp_path, ratings=ratings, kind=kind), f"{JMLR}/fig3b")
     assert entry.corner == corner
     assert claim_records(study).empty == bool(corner), "what is not real decides no claim"
-    notes = " ".join(entry.notes(output))
+    notes = " ".join([*entry.notes(output), *entry.differences(output)])
     assert ("No person rated" in notes, "Raters answered 95.0% of the images." in notes) == (simulated, True)
     assert f", {'simulated ' if simulated else ''}raters: 6; error bars: standard error" in entry.data_sentence(output)
     gallery, entry = drawn(study, BEST)
     assert entry.corner == ("Synthetic images" if synthetic else "")
-    assert entry.notes(gallery)[0].endswith("The papers show images of the web.")
+    assert entry.differences(gallery)[0].endswith("The papers show images of the web.")
 
 
 def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_settings_say(tmp_path, monkeypatch):

@@ -33,7 +33,7 @@ def test_other_landmarks_stand_beside_the_papers_mean():
     assert cells.loc[("mean", "tfidf"), "printed"] == 33.86
     (sheet,) = table.sheets
     assert [row[:2] for row in sheet.rows] == [("All Souls", "ours"), ("Tower", "ours"), ("mAP", "ours"), ("", "paper")]
-    assert "The paper's row is the mean over its 7 landmarks of Oxford." in own.notes(table)
+    assert "Other landmarks. The paper's row is the mean over its 7 landmarks of Oxford." in own.differences(table)
     # the paper prints no mean of sparsity
     printed = select(own.printed_numbers, exhibit="table4", method="soml-tg")["value"]
     sparsity = table_of(own, 4)[1].loc[("mean", "soml-tg"), "printed"]
@@ -86,7 +86,7 @@ def test_the_mean_over_landmarks_is_taken_within_each_draw(oxford):
 )
 def test_other_settings_stand_with_printed_and_say_so(changes, note):
     table, _, own = table_of(study(runs(), **changes))
-    assert note in own.notes(table)
+    assert note in own.differences(table)
     assert table.frame["printed"].notna().sum() >= 35
 
 
