@@ -84,7 +84,7 @@ def test_a_picture_that_is_shown_is_not_drawn_again_under_another_id():
     assert plan.loc[plan["role"] == "random", "image"].tolist() == [116], "the first house: trees are shown already"
     with pytest.raises(LookalikeError, match=r"only 1 images are unrelated to boat/0002.png, and 2 are shown"):
         draw(n_random=2, **given)
-    with pytest.raises(LookalikeError, match="no test image to ask raters about"):
+    with pytest.raises(LookalikeError, match="no test image can be asked about"):
         draw(contents=dict.fromkeys(IMAGES, "same"))
 
 
