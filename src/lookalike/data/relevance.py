@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
@@ -112,5 +111,9 @@ def _codes(labels: ArrayLike) -> tuple[Ints, Texts]:
 
 def _rows(ids: Ints, images: ArrayLike) -> Ints:
     """Return the places of images among ids."""
-    rows = pd.Series(np.arange(len(ids)), index=ids)
-    return np.asarray(rows.loc[pd.Index(np.ravel(images), dtype=np.int64)], dtype=np.int32)
+    images = np.ravel(images).astype(np.int64)
+    order = np.argsort(ids, kind="stable")
+    found = order[np.searchsorted(ids, images, sorter=order).clip(max=len(ids) - 1)]
+    if unknown := images[ids[found] != images].tolist():
+        raise KeyError(f"no image {unknown[0]} among {len(ids)}")
+    return np.asarray(found, dtype=np.int32)

@@ -534,7 +534,7 @@ class CategoryStudy(MethodStudy):
         """Name a method, or rankers and their averages."""
         if method in self.averages:
             return f"{method} rankers"
-        return "single rankers" if method.startswith("ranker ") else super().title_of(method)
+        return "single rankers" if method in self.methods_named(["rankers"]) else super().title_of(method)
 
     def titles_of(self, column: str) -> Mapping[str, str]:
         """Return the values of a column of results with their titles, in the order of tables."""
