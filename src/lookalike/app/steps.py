@@ -144,4 +144,5 @@ def with_steps(step: Scaling | Arrays, learner: SimilarityLearner | str = "passt
     pca = PCA(len(step["components"]))
     pca.mean_, pca.components_ = step["mean"], step["components"]
     pca.n_components_, pca.n_features_in_ = pca.components_.shape
+    pca.explained_variance_ = np.ones(pca.n_components_)  # asked for by older versions, which do nothing with it
     return Pipeline([("reduction", pca), ("unit", Normalizer()), ("learner", learner)])
