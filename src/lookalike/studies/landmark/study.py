@@ -456,35 +456,26 @@ class LandmarkStudy(MethodStudy):
         return f"{data}; {'± standard deviation' if has_spread else 'means'} over {n_draws} draws."
 
     def notes(self, drawn: Drawn) -> list[str]:
-        """Say what ours of a method is, limits that ended a fit, and how the data differ from the paper's."""
-        drawn_methods = set(drawn.frame.get("method", ()))
-        methods = [method for method in self.methods if method in drawn_methods]
-        codebooks = list(dict.fromkeys(drawn.frame.get("codebook", ())))
-        own = ((method, self.spec(method).note) for method in self.methods)
-        said = [*ABOUT_METHODS.items(), *((method, note) for method, note in own if note)]
-        notes = [self._about(*pair) for pair in said if pair[0] in methods and pair[0] != RECONSTRUCTED]
-        notes.append(LEARNED_FROM.format(**dict(self.learning)))
-        notes += self.limits.notes(
-            {method: self.title_of(method) for method in methods},
-            {f"codebook={name}": self.words_of(name) for name in codebooks},
-        )
-        return [note for note in notes if note]
-
-    def _about(self, method: str, note: str) -> str:
-        return f"{self.title_of(method)}: {note.rstrip('.')}."
+        """Say what methods are and learn from, and which limits ended a fit."""
+        methods = {
+            method: self.title_of(method) for method in self.methods if method in set(drawn.frame.get("method", ()))
+        }
+        codebooks = {f"codebook={name}": self.words_of(name) for name in drawn.frame.get("codebook", ())}
+        about = self._about([method for method in methods if method != RECONSTRUCTED])
+        return [*about, LEARNED_FROM.format(**dict(self.learning)), *self.limits.notes(methods, codebooks)]
 
     def differences(self, drawn: Drawn) -> list[str]:
         """Say how images, constants and QPAO differ from the paper's."""
-        own = (ABOUT_METHODS[RECONSTRUCTED], self.spec(RECONSTRUCTED).note) if RECONSTRUCTED in self.methods else ()
-        notes = [
-            self._about(RECONSTRUCTED, note)
-            for note in own
-            if note and RECONSTRUCTED in set(drawn.frame.get("method", ()))
-        ]
-        codebooks = list(dict.fromkeys(drawn.frame.get("codebook", ())))
-        return [*(self._other_data(codebooks) if self.paper == PAPER else ()), *notes]
+        data = self._other_data(drawn.frame.get("codebook", ())) if self.paper == PAPER else []
+        is_there = RECONSTRUCTED in self.methods and RECONSTRUCTED in set(drawn.frame.get("method", ()))
+        return data + self._about([RECONSTRUCTED] * is_there)
 
-    def _other_data(self, codebooks: Sequence[str]) -> list[str]:
+    def _about(self, methods: Sequence[str]) -> list[str]:
+        """Say what methods are, and what the settings say of them."""
+        said = ((method, note) for method in methods for note in (ABOUT_METHODS.get(method), self.spec(method).note))
+        return [f"{self.title_of(method)}: {note.rstrip('.')}." for method, note in said if note]
+
+    def _other_data(self, codebooks: Iterable[str]) -> list[str]:
         """Say how images, their numbers and descriptors differ from the paper's."""
         if self.data_set.kind != "oxford5k":
             what = "Landmarks made by code" if self.synthetic else "Other landmarks"
