@@ -85,11 +85,12 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
     study = study.drawing(exhibit)
     drawn, state, problem = _draw(exhibit, study)
     caption, output = (exhibit.caption, study.data_sentence(drawn)), drawn or _absent()
-    _write(output, exhibit, study, folder, " ".join(caption), problem)
     sources = {str(path) for name in (*exhibit.needs, *exhibit.optional) for path in study.paths(name)}
     notes = () if drawn is None else (*drawn.notes, *study.notes(drawn))
     differs = () if drawn is None else (*exhibit.differs, *study.differences(drawn))
-    is_printed = exhibit.paper in PAPERS
+    if exhibit.paper not in PAPERS:
+        notes, differs = (*notes, *differs), ()
+    _write(output, exhibit, study, folder, " ".join(caption), differs, problem)
     sidecar = Sidecar(
         **{name: getattr(exhibit, name) for name in COPIED},
         order=exhibit.place,
@@ -97,8 +98,8 @@ def write_exhibit(exhibit: Exhibit, study: Study, folder: Path) -> Sidecar:
         dataset_title=study.title,
         synthetic=study.synthetic,
         caption=caption,
-        notes=(*notes, *(() if is_printed else differs)),
-        differences=differs if is_printed else (),
+        notes=notes,
+        differences=differs,
         state=state,
         problem=problem,
         sources=tuple(sorted(sources)),
@@ -133,13 +134,17 @@ def _draw(exhibit: Exhibit, study: Study) -> tuple[Drawn | None, State, str]:
         return None, State.FAILED, f"{State.FAILED}: {error}"
 
 
-def _write(drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, notice: str) -> None:
+def _write(
+    drawn: Drawn, exhibit: Exhibit, study: Study, folder: Path, caption: str, differs: Iterable[str], notice: str
+) -> None:
     """Write all files of an exhibit but its sidecar."""
     paths = {suffix: folder / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes}
     write_table(drawn.frame, paths[".csv"])
     if exhibit.kind == "table":
         top = f"# {exhibit.label or exhibit.title}\n\n" + (f"**{notice}**\n\n" if notice else "")
-        write_text(f"{top}{markdown(drawn.sheets)}\n{caption}\n", paths[".md"])
+        said = [f"- {difference}\n" for difference in differs]
+        below = "".join(["\nWhat differs from the paper:\n\n", *said]) if said else ""
+        write_text(f"{top}{markdown(drawn.sheets)}\n{caption}\n{below}", paths[".md"])
         write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(drawn.sheets), paths[".tex"])
         return
     if "_compare.csv" in paths:

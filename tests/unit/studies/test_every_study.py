@@ -75,6 +75,9 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room,
     sidecars = check_exhibits(room, study, folder, printed=printed)
     assert [id for id, sidecar in sidecars.items() if CAPTIONS[room] not in sidecar["caption"][1]] == []
     differences = {id: " ".join(sidecars[id]["differences"]) for id in printed}
+    for page in (page for id in printed if (page := folder / f"{id}.md").is_file()):
+        listed = [line[2:] for line in page.read_text().splitlines() if line.startswith("- ")]
+        assert listed == sidecars[f"{page.parent.name}/{page.stem}"]["differences"]
     if room == "web":
         assert all("The query log and the images are simulated." in said for said in differences.values())
     if room == "landmark":
