@@ -86,7 +86,7 @@ def compare_on_labels(
     """
     if not len(labels) or np.unique(labels, return_counts=True)[1].max() < 2:
         raise LookalikeError(f"no class has two {noun}s that can be evaluated: give more labelled {noun}s")
-    asked, memory = np.arange(len(labels)), MEMORY_BYTES
+    asked, memory = None, MEMORY_BYTES
     if len(labels) > MOST_QUERYING:
         memory *= 4  # each batch of queries goes through all rows
         asked = np.sort(generator(seed, "own images", "queries").choice(len(labels), QUERYING, replace=False))
@@ -98,8 +98,9 @@ def compare_on_labels(
         except ValueError as error:  # any order is right
             raise LookalikeError(str(error)) from error
         values |= {(method, measure): column for measure, column in found.items()}
-    table = _table(values, np.arange(len(asked)), seed)
-    table.attrs["rows_querying"] = len(asked)
+    n_asked = len(labels) if asked is None else len(asked)
+    table = _table(values, np.arange(n_asked), seed)
+    table.attrs["rows_querying"] = n_asked
     return table
 
 

@@ -329,7 +329,7 @@ class OASIS(PassiveAggressive):
         formed of rows X and A when it is asked for. ``"auto"``: for m steps on n rows of d features, z of them not
         zero, ``"gram"`` where 0.2 n n z + m n (2 + n / 2,500) nanoseconds are less than m z (70 + t min(2z, d)),
         t = d / 1,370 but at least 0.7 and at most 5.3; of dense rows 0.014 n n d takes the place of the first and
-        m (900 + 5 d + 0.058 d d), of blocks of 64 steps, that of the last (measured by ``benchmarks/oasis_steps.py``).
+        m (900 + 5 d + 0.058 d d), of blocks of 64 steps, that of the last (measured once).
         At 35,000 steps that is up to 2,900 rows of 1,000 words, 73 of them not zero, 7,500 of 10,000, and 6,100 dense
         rows of 768 features. Inner products and the log of updates take at most 1 GiB (11,500 rows in float32). Beyond,
         with a `projection_interval` on more than d / 2 rows, and for C above 10,000, where products keep too few digits
