@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from PIL import Image
 from plotted import words_on
 
@@ -18,19 +17,17 @@ def candidates(gains, n_groups=3):
     return pd.DataFrame({"group": places % n_groups, "gain": gains}, index=10 + places)
 
 
-def test_random_queries_take_classes_in_turn_and_none_twice():
+def test_random_queries_take_classes_in_turn_by_seed_and_data_set_and_not_by_their_gains():
     keys = list(choose(candidates(GAINS), 9, seed=1, dataset="toys").index)
-    assert sorted(keys) == list(range(10, 19))
-    first = [(key - 10) % 3 for key in keys[:2]]
-    assert len(set(first)) == 2
-
-
-def test_random_choice_follows_from_the_seed_and_the_data_set_and_does_not_look_at_gains():
+    assert sorted(keys) == list(range(10, 19)), "none twice"
+    assert len({(key - 10) % 3 for key in keys[:2]}) == 2
     gains = np.linspace(-1, 1, 60)
     many = candidates(gains, 60)
-    chosen = choose(many, 10, seed=1, dataset="toys")
-    assert chosen.equals(choose(many, 10, seed=1, dataset="toys"))
-    others = [choose(many, 10, seed=2, dataset="toys"), choose(many, 10, seed=1, dataset="other")]
+    chosen, again, *others = (
+        choose(many, 10, seed=seed, dataset=dataset)
+        for seed, dataset in ((1, "toys"), (1, "toys"), (2, "toys"), (1, "other"))
+    )
+    assert chosen.equals(again)
     assert list(chosen.index) not in [list(other.index) for other in others]
     other = np.concatenate([gains[:1], np.random.default_rng(0).permutation(gains[1:-1]), gains[-1:]])
     first, second = (choose(candidates(given), 20, seed=1, dataset="a") for given in (gains, other))
@@ -51,20 +48,11 @@ def test_a_gallery_opens_with_the_query_of_median_gain_among_those_drawn_at_rand
     assert neighbours.median_first(entries(None))[0].image == "best", "by label where no gain is known"
 
 
-@pytest.mark.parametrize(
-    ("gains", "names"),
-    [
-        ((0.1, 0.2, 0.3), [neighbours.GAIN, neighbours.LEAST_GAIN]),
-        ((-0.1, -0.2, -0.3), [neighbours.LEAST_LOSS, neighbours.LOSS]),
-        ((np.nan,) * 3, []),
-    ],
-)
-def test_extremes_are_named_by_what_they_do(gains, names):
-    chosen = list(choose(candidates(gains), 3, seed=0, dataset="toys")["chosen"])
-    assert chosen == [neighbours.RANDOM] * (3 - len(names)) + names
-
-
-def test_extremes_are_marked_and_come_last_where_there_are_enough_queries():
+def test_extremes_are_named_by_what_they_do_and_come_last_where_there_are_enough_queries():
+    loss = [neighbours.LEAST_LOSS, neighbours.LOSS]
+    for gains, names in ((0.1, [neighbours.GAIN, neighbours.LEAST_GAIN]), (-0.1, loss), (np.nan, [])):
+        chosen = list(choose(candidates(np.arange(1, 4) * gains), 3, seed=0, dataset="toys")["chosen"])
+        assert chosen == [neighbours.RANDOM] * (3 - len(names)) + names
     choices = choose(candidates(GAINS), 5, seed=1, dataset="toys")
     assert list(choices["chosen"]) == [neighbours.RANDOM] * 3 + [neighbours.GAIN, neighbours.LOSS]
     assert list(choices.index[3:]) == [14, 12]

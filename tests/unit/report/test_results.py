@@ -1,14 +1,27 @@
-"""What lies in a folder of results, whole, half made or broken."""
+"""What lies in a folder of results, which jobs made it at what cost, and what the ledger and README.md say of it."""
 
+import json
 import shutil
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from made_report import CLAIMS, DEEP, DIFFERENCES, DRAFT, JMLR, NOT_RUN, edit_sidecar
+import yaml
+from made_report import CLAIMS, DEEP, DIFFERENCES, DRAFT, JMLR, NOT_RUN, SOML, add_record, edit_sidecar
+from PIL import Image
+from project import ROOT
 
 from lookalike.core.errors import LookalikeError
+from lookalike.exhibits.neighbours import GAIN, RANDOM
+from lookalike.report.costs import Task, full_seconds, study_cost
 from lookalike.report.kept import run_summary
-from lookalike.report.provenance import read_jobs
+from lookalike.report.ledger import COLUMNS, ledger, numbers_at_hand, numbers_of
+from lookalike.report.provenance import project_path, read_jobs
+from lookalike.report.readme import BEGIN, END, readme_numbers, replace_between_marks, write_readme_picture
 from lookalike.report.results import Results
+from lookalike.report.site import configuration_parts
 
 
 def names(results, **chosen):
@@ -123,3 +136,201 @@ def test_a_run_is_summed_up_in_one_file(toys):
     place = "JMLR 2010, section 5, Table 4"
     rows = ({name: row[name] for name in ("names", "here", "paper")} for row in DIFFERENCES)
     assert kept["differences"] == [row | {"place": place, "names": f"ten: {row['names']}, mAP"} for row in rows]
+
+
+TABLE4 = f"results/demo/exhibits/{JMLR}/table4.json"
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """Images are drawn, described in two shards by older code, and shown; another data set is there too."""
+    logs = tmp_path / "logs"
+    older = {"commit": "bbbb", "modified": True, "started": "2025-01-01T00:00:00+00:00", "processor": "an older one"}
+    older["versions"] = {"numpy": "2.10.0", "faiss": "1.9"}
+    add_record(logs, "paint_images", [], ["results/demo/images"], cpu_seconds=10.0, seconds=5.0)
+    add_record(logs, "describe/0", [], ["results/demo/features/0.npz"], threads=2, **older)
+    add_record(logs, "describe/1", [], ["results/demo/features/1.npz"])
+    add_record(logs, "draw_table", [], [TABLE4.replace("json", "csv"), TABLE4])
+    add_record(logs, "keep_run", [TABLE4], ["results/demo/run.json"])
+    add_record(logs, "unrelated", [], ["results/demo2/metrics.parquet"], cpu_seconds=1000.0)
+    add_record(logs, "report_html", [TABLE4], ["results/report/index.html"])
+    return logs
+
+
+def test_the_job_of_a_file_and_all_jobs_of_a_data_set_with_their_commits_versions_and_times_by_rule(logs):
+    job = read_jobs(logs).maker(TABLE4)
+    assert job
+    assert (job.rule, job.cpu_seconds, job.seconds, job.commit) == ("draw_table", 1.0, 2.0, "aaaa")
+    assert job.started == datetime(2026, 1, 1, tzinfo=UTC)
+    assert read_jobs(logs).maker("results/demo/exhibits") is None
+    jobs = read_jobs(logs).jobs_of(["demo"])
+    assert [job.rule for job in jobs] == ["describe", "describe", "draw_table", "paint_images"]
+    assert (jobs.total("cpu_seconds"), jobs.total("seconds")) == (13.0, 11.0)
+    assert [job.rule for job in read_jobs(logs).jobs_of(["demo2"])] == ["unrelated"]
+    jobs = read_jobs(logs).jobs_of(["demo"])
+    assert jobs.distinct("commit") == ["bbbb", "aaaa"], "in the order in which jobs ran"
+    assert jobs.distinct("processor") == ["an older one", "a processor"]
+    assert [jobs.versions[name] for name in ("numpy", "faiss", "python")] == [["2.10.0", "2.9.0"], ["1.9"], ["3.12.1"]]
+    assert jobs.modified
+    table = read_jobs(logs).by_rule()
+    assert list(table["rule"])[:3] == ["unrelated", "paint_images", "describe"]
+    assert table.set_index("rule").loc["describe"].to_list() == [2, 2.0, 4.0, 2.0, 100.0]
+
+
+def test_of_two_records_of_a_file_the_later_made_it(tmp_path):
+    add_record(tmp_path, "b_old", [], ["results/x"], started="2026-01-01T00:00:00+00:00", cpu_seconds=7.0)
+    add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
+    add_record(tmp_path, "warm", [], [])  # a job that makes no file counts
+    assert [job.rule for job in read_jobs(tmp_path)] == ["warm", "a_new"]
+
+
+def test_no_records_are_no_jobs_and_those_of_another_version_are_passed_over(tmp_path):
+    (tmp_path / "table4.job.json").write_text('{"rule": "a", "inputs": [], "outputs": []}')
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        assert read_jobs(folder) == ()
+    assert read_jobs(tmp_path).by_rule().empty
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/home/me/workflow/clone/workflow/resources/claims.csv", "workflow/resources/claims.csv"),
+        ("/clone/src/lookalike/studies/human/page.html", "src/lookalike/studies/human/page.html"),
+        ("/home/me/photographs/results/a.png", "a.png"),
+        ("results/demo/metrics.parquet", "results/demo/metrics.parquet"),
+    ],
+)
+def test_no_path_shows_a_folder_of_one_machine(path, words):
+    assert project_path(path) == words
+
+
+def test_settings_are_written_by_data_set_and_whole():
+    shared = {"steps": 3}
+    category = {"demo": {"a": shared, "b": shared, "rate": 1e-05}}
+    demo = {"datasets": {"demo": {"kind": "synthetic"}}, "category": category}
+    configuration = demo | {"seed": 1, "datasets": {"demo": {"kind": "synthetic"}, "other": {}}}
+    dataset = SimpleNamespace(id="demo", title="Demo", studies=["category"])
+    own, whole = configuration_parts(configuration | {"path": Path("data")}, [dataset])
+    assert (own[0], yaml.safe_load(own[1])) == ("Demo", demo)
+    assert "&" not in own[1], "settings that are shared are written out"
+    assert yaml.safe_load(whole[1]) == configuration | {"path": "data"}
+    assert configuration_parts({}, []) == []
+
+
+KEPT = ROOT / "workflow" / "resources" / "runs"
+
+
+def test_the_rehearsed_study_takes_its_five_partitions_less_what_is_done():
+    kept = json.loads((KEPT / "full-size" / "rehearsal.json").read_text())
+    for cores, hours in ((2, 6.1), (16, 0.97)):
+        cost = study_cost(KEPT, "caltech256", cores)
+        assert cost.seconds / 3600 == pytest.approx(hours, rel=0.01)
+        assert cost.is_least, "fits ended at a limit"
+    left = study_cost(KEPT, "caltech256", 2, lambda job: "/lmnn/" in job and not job.endswith("/4"))
+    of_lmnn = sum(job["cpu_seconds"] * job["times"] for name, job in kept["jobs"].items() if "/lmnn/" in name)
+    done = study_cost(KEPT, "caltech256", 2).seconds - left.seconds
+    assert done == pytest.approx(of_lmnn * 4 / 5 / 2), "four of five partitions, on two cores"
+    assert study_cost(KEPT, "caltech256", 2, lambda job: True).seconds == 0
+
+
+def test_other_studies_take_what_parts_or_their_own_run_took():
+    two, many = (study_cost(KEPT, "websim", cores).seconds for cores in (2, 16))
+    assert two > many > two / 8
+    rules = json.loads((KEPT / "caltech20.json").read_text())["rules"]
+    total, longest = sum(rule["cpu_seconds"] for rule in rules), max(rule["longest_seconds"] for rule in rules)
+    # beside other runs a job may take longer by the clock than all take of a processor
+    assert study_cost(KEPT, "caltech20", 1).seconds == pytest.approx(max(total, longest))
+    assert study_cost(KEPT, "caltech20", 64).seconds == longest
+    assert study_cost(KEPT, "nobody-ran-this", 2) is None
+
+
+def test_cores_share_what_jobs_take_and_a_job_waits_for_what_it_needs():
+    tasks = {"a": Task(3, 1, ()), "b": Task(2, 1, ("a",)), "c": Task(8, 2, ("gone",))}
+    assert [full_seconds(tasks, cores) for cores in (1, 2, 3)] == [13, 6.5, 5]
+
+
+PRINTED = [
+    *({"paper": JMLR, "exhibit": "table4", "value": value} for value in ("33", "39", "")),
+    *({"paper": SOML, "exhibit": "table1", "value": value} for value in ("45", "49")),
+]
+RUNS = [{"exhibit": f"{JMLR}/table4", "run": "long;demo", "change": "another ten"}]
+
+
+def test_numbers_are_those_that_a_table_has_with_printed(toys):
+    numbers = numbers_of(Results(toys)["demo"])
+    # MCML has no printed number of the other metric, and one of ours is missing
+    assert [(number["what"], number["ours"], number["printed"]) for number in numbers] == [
+        ("mAP, OASIS", "41 ± 1.6", "33 ± 1.6"),
+        ("mAP, MCML", "39 ± 1.6", "39 ± 1.7"),
+        ("top 1, OASIS", "56", "43"),
+        ("top 1, MCML", "50", "39"),
+        ("top 1, LEGO", "-", "39"),
+    ]
+    assert {number["draws"] for number in numbers} == {
+        "demo title, means over 5 folds; error bars are standard errors."
+    }
+
+
+def test_a_row_has_ours_in_the_demo_and_in_the_first_long_run_that_has_the_number(toys):
+    results = Results(toys)
+    first, *_ = numbers_of(results["demo"])
+    long = {"dataset": "long", "synthetic": False, "numbers": [first | {"ours": "30 ± 1", "run": "long run"}]}
+    numbers = numbers_at_hand(results, [long, {"dataset": "made", "synthetic": True, "numbers": []}])
+    assert "made" not in numbers
+    assert "websim_demo" not in numbers
+    rows = ledger(numbers, [*CLAIMS, {**CLAIMS[1], "dataset": "long", "title": "long run", "verdict": "undecided"}],
+                  PRINTED, RUNS, ["demo"])  # fmt: skip
+    assert tuple(rows.columns) == COLUMNS
+    found = rows.set_index("what")
+    row = found.loc["mAP, OASIS"]
+    assert (row["printed"], row["demo"], row["longest"], row["run"]) == ("33 ± 1.6", "41 ± 1.6", "30 ± 1", "long run")
+    assert (row["place"], row["change"]) == ("Table 4", "another ten")
+    assert (found.loc["mAP, MCML", "demo"], found.loc["mAP, MCML", "longest"]) == ("39 ± 1.6", "")
+    # of a table that no run has, one row says how many numbers it prints
+    assert found.loc["2 printed numbers, none of them run on photographs", "place"] == "Table 1"
+    claim = found.loc["OASIS is best."]
+    assert (claim["demo"], claim["longest"], claim["change"]) == ("holds", "undecided", "another ten")
+    assert list(rows["paper"]) == sorted(rows["paper"], key=[JMLR, SOML].index)
+
+
+README = ROOT / "README.md"
+
+
+def test_the_picture_shows_only_queries_that_were_drawn_at_random(toys, tmp_path, monkeypatch):
+    monkeypatch.chdir(toys.parent)
+    gallery, path = Results(toys).exhibit("demo", "learning", "neighbours"), tmp_path / "picture.webp"
+    sizes = []
+    for chosen in ((RANDOM, GAIN), (RANDOM, RANDOM)):
+        entries = tuple(replace(entry, chosen=how) for entry, how in zip(gallery.entries, chosen, strict=False))
+        write_readme_picture(replace(gallery, entries=entries), path)
+        sizes.append(Image.open(path).size)
+    assert sizes[0][0] == sizes[1][0] > 400
+    assert sizes[0][1] < sizes[1][1]  # one row, then two
+    with pytest.raises(LookalikeError, match="make demo"):
+        write_readme_picture(replace(gallery, entries=gallery.entries[3:]), path)
+
+
+def test_numbers_are_those_behind_the_first_primary_claims_of_each_paper(toys, tmp_path):
+    lines = readme_numbers(Results(toys), "a test").splitlines()
+    assert lines[0] == "| The paper says | Run here on | Here | Paper | Verdict |"
+    assert lines[2:4] == [
+        "| OASIS is best. (JMLR 2010) | demo title, ten | OASIS − MCML: +5.5 [+4.5, +6.5] | +6 | holds |",
+        "",
+    ], "a further claim, and one that was not run, have no line"
+    assert lines[-5].startswith("The papers' 2 primary claims: holds 1, does not hold 0, undecided 0, not run 1.")
+    assert lines[-3] == "Made by code, to show that the methods run: websim_demo title and demo_triplets title."
+    assert lines[-1] == "Made by a test."
+    (tmp_path / "results").mkdir()
+    with pytest.raises(LookalikeError, match="no data set has a result yet"):
+        readme_numbers(Results(tmp_path / "results"), "a test")
+
+
+def test_only_what_stands_between_the_marks_is_replaced():
+    before = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    assert replace_between_marks(before, "new \\1\n") == f"before\n{BEGIN}\nnew \\1\n{END}\nafter\n"
+    for text in ("nothing", f"{END}\n{BEGIN}", f"{BEGIN}\n{END}\n" * 2):
+        with pytest.raises(LookalikeError, match="no place"):
+            replace_between_marks(text, "new")
+    text = README.read_text(encoding="utf-8")
+    assert replace_between_marks(text, "x") != text
+    assert (README.parent / "docs" / "pictures" / "demo.webp").is_file()

@@ -1,30 +1,40 @@
-"""The report's pages: whole, self-contained, escaped, linked, and honest about what was not run or failed."""
+"""The report's pages, tables and pictures, and a notebook's view of a paper: whole, escaped, linked, and honest."""
 
+import base64
+import io
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
-from made_report import CLAIMS, DEEP, DIFFERENCES, DRAFT, JMLR, NOT_RUN, edit_sidecar, primary, write_claims
+from made_report import CLAIMS, DEEP, DIFFERENCES, DRAFT, JMLR, NOT_RUN, SOML, edit_sidecar, primary, write_claims
+from PIL import Image
 from plotted import too_small
 
 from lookalike.core.errors import LookalikeError
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import read_claims
 from lookalike.exhibits.registry import PAPERS
+from lookalike.exhibits.results import write_results
 from lookalike.exhibits.statuses import Outcome
+from lookalike.exhibits.tables import Sheet
 from lookalike.report import PAGES, front
 from lookalike.report.claims import claims_of, slug, verdict_counts
 from lookalike.report.gallery import SIDE, galleries_of
+from lookalike.report.notebooks import PaperReader
 from lookalike.report.pages import same_earlier
+from lookalike.report.pictures import LONGEST_SIDE, MOST_BYTES, encode
 from lookalike.report.provenance import Jobs, read_jobs
 from lookalike.report.readme import readme_numbers
 from lookalike.report.results import Results
 from lookalike.report.site import NAVIGATION, write_report
+from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of, telling
 from lookalike.studies.rooms import all_exhibits
 
 EVIL = "<script>alert('1')</script> & co"
@@ -113,7 +123,7 @@ def test_pages_are_sound_to_a_screen_reader(pages):
         assert '<html lang="en">' in text
 
 
-def test_the_front_page_draws_the_differences_behind_primary_claims(pages):
+def test_the_front_page_draws_the_differences_behind_primary_claims_each_with_the_run_that_decides_it(pages):
     page = pages["index.html"]
     gaps = page.partition('id="gaps"')[2].partition("</section>")[0]
     assert gaps.count('src="data:image/svg+xml;base64,') == 1
@@ -121,19 +131,14 @@ def test_the_front_page_draws_the_differences_behind_primary_claims(pages):
     cards = page.partition('class="papers"')[2].partition('<p class="note">Numbers')[0]
     assert "websim_demo" not in re.sub(r'alt="[^"]*"', "", cards), "what code makes stands in its one sentence"
     assert cards.count("<img ") == 3, "of the papers with a picture"
-
-
-def test_the_front_page_names_the_primary_claims_each_with_the_run_that_decides_it(pages):
-    page = pages["index.html"]
     first = page.partition('id="primary"')[2].partition('id="gaps"')[0]
     best, deep = re.findall(r"<li>.*claims\.html#.*</li>", first)
-    for part in (
+    named = (
         'href="claims.html#claim-demo-best">OASIS is best.</a>',
-        "holds</span>",
         "OASIS − MCML, mAP",
         "+5.5 [+4.5, +6.5]; paper +6",
-    ):
-        assert part in best
+    )
+    assert [part for part in (*named, "holds</span>") if part not in best] == []
     assert "not run</span>" in deep
     assert first.count("Run on demo title.") == 1
     assert "<b>1</b> holds" in first
@@ -224,21 +229,18 @@ def test_text_is_escaped_and_settings_are_shown(pages, results):
         assert part in pages["made.html"]
 
 
-def test_who_does_not_see_a_figure_is_told_what_it_shows_and_what_came_out(pages):
-    (alternative,) = re.findall(r'<img [^>]*alt="([^"]+)"', article(pages["jmlr2010.html"], "fig6-demo"))
-    assert alternative == (
-        "Figure 6: Precision at top k, demo title. Precision at top k of all methods. "
-        "OASIS − LEGO, mAP: +7.0 [+6.0, +8.0]."
-    )
-
-
-def test_points_of_a_figure_tell_their_numbers_above_its_picture(pages):
+def test_points_of_a_figure_tell_their_numbers_above_its_picture_and_to_who_does_not_see_it(pages):
     figure = article(pages["jmlr2010.html"], "fig6-demo").partition("<figure>")[2].partition("</figure>")[0]
     assert figure.index('src="data:image/svg+xml') < figure.index('<svg class="points" viewBox="0 0 ')
     assert "<title>OASIS\nk = 1\nPrecision at top k: 0.900 ± 0.010</title>" in figure
     assert "OASIS &lt;b&gt;\nDifference (points): +3.0 (+2.0 to +5.0)</title>" in pages["cvpr2014.html"]
     hint = "Rest the pointer on a point"
     assert {name for name, page in pages.items() if hint in page} == {"jmlr2010.html", "cvpr2014.html"}
+    (alternative,) = re.findall(r'<img [^>]*alt="([^"]+)"', article(pages["jmlr2010.html"], "fig6-demo"))
+    assert alternative == (
+        "Figure 6: Precision at top k, demo title. Precision at top k of all methods. "
+        "OASIS − LEGO, mAP: +7.0 [+6.0, +8.0]."
+    )
 
 
 def test_the_chart_of_the_front_page_has_room_beside_its_names(folder, monkeypatch):
@@ -261,14 +263,7 @@ def test_the_chart_of_the_front_page_has_room_beside_its_names(folder, monkeypat
     assert [segment[:, 0].tolist() for segment in bars.lines[2][0].get_segments()] == [[4.5, 6.5]]
 
 
-def test_the_terminal_ends_with_a_table_of_the_same_differences(results):
-    head, row, note = front.table_of_differences(read_claims(results.folder / "claims.csv")).splitlines()
-    assert re.split("  +", head)[1:] == ["here [95% interval]", "paper", "verdict"]
-    assert re.split("  +", row) == ["JMLR 2010, ten: OASIS − MCML", "+5.5 [+4.5, +6.5]", "+6", "holds"]
-    assert note.startswith("Of mAP")
-
-
-def test_claims_are_counted_by_verdict(pages, results):
+def test_claims_are_counted_by_verdict_and_the_terminal_ends_with_a_table_of_their_differences(pages, results):
     text = pages["claims.html"]
     assert text.count('<tr role="row" data-verdict="holds"') == 1
     assert "<dt>Rule</dt><dd>Above 0.</dd>" in text
@@ -281,6 +276,10 @@ def test_claims_are_counted_by_verdict(pages, results):
     assert [claim["primary"] for claim in (best, near, deep)] == ["yes", "", "yes"]
     counts = verdict_counts([sparse, near, near, best])
     assert list(counts.items()) == [("holds", 1), ("does not hold", 2), ("undecided", 1)]
+    head, row, note = front.table_of_differences(read_claims(results.folder / "claims.csv")).splitlines()
+    assert re.split("  +", head)[1:] == ["here [95% interval]", "paper", "verdict"]
+    assert re.split("  +", row) == ["JMLR 2010, ten: OASIS − MCML", "+5.5 [+4.5, +6.5]", "+6", "holds"]
+    assert note.startswith("Of mAP")
 
 
 def test_a_primary_claim_is_decided_by_the_first_of_its_runs_that_is_at_hand(folder):
@@ -396,3 +395,150 @@ def test_an_empty_folder_makes_a_report_and_a_page_that_cannot_be_written_leaves
     with pytest.raises(LookalikeError, match="cannot write"):
         write_report(results, Jobs(), tmp_path)
     assert not list(tmp_path.glob(".*"))
+
+
+def cells(html):
+    rows = re.findall(r"<tr>(.*?)</tr>", html.partition("<tbody>")[2], re.DOTALL)
+    return [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in rows]
+
+
+def heads(html):
+    found = re.findall(r"<th[^>]*>(.*?)</th>", html)
+    return [re.sub(r"<[^>]+>", "", head) for head in found]
+
+
+def test_a_frame_shows_numbers_short_names_in_words_and_says_what_it_leaves_out():
+    rows = [("a", 1234.5678, 1, True), ("b", np.nan, 20_000, False), ("c", 2.0, 3, True)]
+    frame = pd.DataFrame(rows, columns=["name", "cpu_seconds", "count", "good"])
+    grid = frame_grid(frame, "T", "t", limit=2)
+    assert heads(grid.html) == ["name", "CPU seconds", "count", "good"]
+    assert cells(grid.html) == [["a", "1,235", "1", "yes"], ["b", MISSING, "20,000", "no"]]
+    assert grid.html.count("number") == 2 + 4, "heads and cells of the two columns of numbers"
+    assert (grid.n_rows, grid.rest, grid.sortable) == (2, 1, True)
+    frame = pd.DataFrame(
+        {"subset": "ten", "series": ["oasis", "by_chance", "x"], "n_folds": [5, 4, 5], "file": "a_b.png"}
+    )
+    grid = frame_grid(telling(frame), "T", "t", titles={"series": {"x": "OASIS, printed"}})
+    assert heads(grid.html) == ["line", "folds"]
+    assert [row[0] for row in cells(grid.html)] == ["OASIS", "by chance", "OASIS, printed"]
+
+
+def test_ours_with_printed_has_the_texts_of_the_cells_and_only_columns_that_tell_something(folder):
+    exhibit = Results(folder).exhibit("demo", JMLR, "fig6")
+    # cells and names that look like numbers stay what they are
+    exhibit = replace(exhibit, titles={"series": {"10": "ten"}})
+    frame = pd.DataFrame(
+        {"series": ["10", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.04, 2], "ours_std": 1.6,
+         "printed": 33.0, "ours_cell": ["41.0", "2"], "printed_cell": "33 ± 1.6"}
+    )  # fmt: skip
+    for columns, ours in (([], "41.0"), (["ours_cell", "printed_cell"], "41.04")):
+        frame.drop(columns=columns).to_csv(exhibit.folder / "fig6_compare.csv", index=False)
+        grid = comparison_grid(exhibit)
+        assert grid
+        assert heads(grid.html) == ["line", "ours", "printed"]
+        assert cells(grid.html)[0] == ["ten", ours, "33" if columns else "33 ± 1.6"]
+        assert cells(grid.html)[1][0] == "MCML"
+
+
+def test_several_sheets_are_told_apart_and_a_missing_number_is_a_dash(toys):
+    sheet = Sheet("10 classes", ("10 classes", "ours"), (("mAP", "-"),), (False, True))
+    exhibit = replace(Results(toys).exhibit("demo", JMLR, "table4"), sheets=(sheet, sheet))
+    first, second = grids_of(exhibit)
+    captions = [f"{exhibit.heading}, demo title, part {part} of 2: 10 classes" for part in (1, 2)]
+    assert [grid.caption for grid in (first, second)] == captions
+    assert cells(first.html) == [["mAP", MISSING]]
+    assert not first.sortable
+
+
+def test_a_drawing_stands_as_svg_as_large_as_its_png_and_a_montage_no_larger_than_a_page_shows_it(tmp_path):
+    Image.new("RGBA", (400, 200), (255, 255, 255, 0)).save(tmp_path / "plot.png")
+    drawing = b'<svg xmlns:x="y" width="144pt" height="72pt" viewBox="0 0 144 72"></svg>'
+    (tmp_path / "plot.svg").write_bytes(drawing)
+    picture = encode(tmp_path / "plot.png")
+    kind, _, text = picture.address.partition(",")
+    assert (kind, base64.b64decode(text)) == ("data:image/svg+xml;base64", drawing)
+    assert (picture.width, picture.height) == (400, 200)
+    noise = np.random.default_rng(0).integers(0, 256, (120, 240, 3), dtype=np.uint8)
+    Image.fromarray(noise).resize((2400, 1200), Image.Resampling.BICUBIC).save(tmp_path / "montage.png")
+    (tmp_path / "montage.svg").write_bytes(b'<svg width="1pt" height="1pt">' + bytes(MOST_BYTES))
+    picture = encode(tmp_path / "montage.png")
+    assert (picture.width, picture.height) == (LONGEST_SIDE, LONGEST_SIDE // 2)
+    decoded = Image.open(io.BytesIO(base64.b64decode(picture.address.partition(",")[2]))).convert("RGB")
+    assert decoded.size == (picture.width, picture.height)
+    assert len(picture.address) < (tmp_path / "montage.png").stat().st_size / 2
+    (tmp_path / "a.png").write_text("no picture")
+    with pytest.raises(LookalikeError, match=r"a\.png cannot be read"):
+        encode(tmp_path / "a.png")
+
+
+def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder):
+    edit_sidecar(folder / "demo" / "exhibits" / JMLR / "table4.json", notes=["A <note>."])
+    results = Results(folder)
+    cell = PaperReader(JMLR, results).show("table4")
+    first, second = cell._repr_html_().split("<hr>")
+    assert second == results.exhibit("demo", JMLR, "table4")._repr_html_()
+    for part in (">41 ± 1.6<", "<li>A &lt;note&gt;.</li>"):
+        assert part in second, part
+    assert "– not run</p>" in first
+    assert "Not run: put archive.tar at data/caltech256." in first
+    lines = repr(cell).split("\n\n")
+    assert lines[1].startswith("Table 4: Precision of the compared methods, demo title: Precision of all")
+
+
+def test_a_figure_shows_itself_also_without_its_file(folder):
+    figure = Results(folder).exhibit("demo_triplets", DEEP, "fig5")
+    alternative = 'alt="Figure 5: Differences, figure of demo_triplets title"'
+    assert f'{alternative} src="data:image/png;base64,iVBOR' in figure._repr_html_()
+    picture = figure.picture()
+    assert picture
+    picture.unlink()
+    picture.mkdir()
+    assert "<table" not in figure._repr_html_()
+    (folder / "demo" / "exhibits" / JMLR / "fig6.png").write_text("")
+    assert 'base64,"' in Results(folder).exhibit("demo", JMLR, "fig6")._repr_html_()
+
+
+def test_the_overview_has_every_exhibit_with_its_state_and_says_what_makes_one_that_was_not_made(toys):
+    reader = PaperReader(JMLR, Results(toys))
+    lines = repr(reader).splitlines()
+    assert "Results: caltech256 title, demo title, websim_demo title (synthetic)." in lines
+    states = "caltech256 title: not run; demo title: drawn"
+    assert f"Table 4: Precision of the compared methods: {states}" in lines
+    row = reader._repr_html_().partition("Table 4: Precision of the compared methods</td>")[2].partition("</tr>")[0]
+    assert f">{states}</td>" in row
+    said = repr(PaperReader(JMLR, Results(toys)).show("table9"))
+    assert said.startswith("table9 is not among the results (there are: table4, fig4, fig6): ")
+    assert "make demo" in said
+    assert ".venv/bin/snakemake --cores 2 jmlr2010" in said
+    with pytest.raises(LookalikeError, match=f"there is no paper 'soml'; there are: {JMLR}"):
+        PaperReader("soml", Results(toys))
+
+
+def test_claims_say_what_each_verdict_is_about(folder):
+    write_claims(folder, *CLAIMS)
+    claims = PaperReader(JMLR, Results(folder)).claims()
+    assert repr(claims).splitlines() == [
+        "✓ holds: Primary: OASIS is best. (section 5, Table 4)",
+        "✗ does not hold: MCML is near. (abstract)",
+    ]
+    assert "demo title: +5.5 points" in claims.html
+    assert "? undecided: It is sparse. (Table 1)" in repr(PaperReader(SOML, Results(folder)).claims())
+    assert "Not run: snakemake triplets" in PaperReader(DEEP, Results(folder)).claims().html
+
+
+def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
+    for place, path in enumerate(("demo", "demo/human", "websim_demo", "caltech256")):
+        study = {"demo": "category", "websim_demo": "web"}.get(path, "human")
+        row = {"study": study, "setting": "", "metric": "map", "value": place / 10}
+        (folder / path).mkdir(exist_ok=True)
+        write_results([] if path == "caltech256" else [row], folder / path / "results.parquet")
+    metrics = PaperReader(JMLR, Results(folder)).metrics()
+    assert metrics["source"].tolist() == ["demo title", "websim_demo title (synthetic)"]
+    assert metrics[["study", "value"]].to_numpy().tolist() == [["category", 0.0], ["web", 0.2]]
+    assert PaperReader(SOML, Results(folder)).metrics().empty
+    # of the one table of results, the rows of the study
+    rows = [{"study": study, "setting": "codebook=10k", "metric": "map", "value": 0.5} for study in ("web", "human")]
+    write_results(rows, folder / "websim_demo" / "results.parquet")
+    found = PaperReader(JMLR, Results(folder)).metrics()
+    assert found.loc[found["codebook"] == "10k", ["study", "value"]].to_numpy().tolist() == [["web", 0.5]]
+    assert len(found) == 2

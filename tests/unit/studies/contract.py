@@ -31,8 +31,9 @@ def claims(room):
 def changed_study(room, dataset, *without, data=None, **changes):
     """The study of the project's settings, of which some are left out or changed."""
     config = own_settings()
-    section = config[room][dataset]
-    config[room][dataset] = {key: value for key, value in section.items() if key not in without} | changes
+    if changes or without:
+        section = config[room][dataset] | changes | dict.fromkeys(without)
+        config[room][dataset] = {key: value for key, value in section.items() if value is not None}
     config["datasets"][dataset] |= data or {}
     return getattr(checked(config), room)[dataset]
 

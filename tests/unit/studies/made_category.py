@@ -148,17 +148,17 @@ def study_with_all(tables=(), **more):
         *rows("train_map", **LEVELS, **at_minimum, lmnn_equal=0.5),
         *rows("p@k", steps=k.tolist(), **at_k),
         *rows("map of new classes", oasis=0.29, euclidean=0.3),
-        *rows("map of few images", oasis=(0.2, 0.25), steps=(5, 20)),
+        *rows("map of few images", oasis=(0.2, 0.25), oasis_psd=(0.2, 0.25), steps=(5, 20)),
         *rows("traced_map", **dict.fromkeys(traced, (0.23, 0.3, 0.33))),
         *rows("traced_train_map", **dict.fromkeys(traced, (0.23, 0.5, 0.9))),
         *rows("ranker_map", **dict.fromkeys(("ranker 0", "ranker 1", "average of 2"), (0.23, 0.28, 0.3))),
     ]
     fitted = ("oasis", "lego", "mcml", "lmnn-factor", "lmnn-equal")
     alike = {"n_words": 1000, "nonzeros_per_image_train": 50.0, "n_classes": 10}
-    of_oasis = {"symmetry_index": 0.95, "aggressiveness": 0.1, "n_steps": 1000.0, "at_grid_edge": True}
+    of_oasis = {"symmetry_index": 0.95, "learned_symmetry": 0.95, "aggressiveness": 0.1, "n_steps": 1000.0}
     times, ended = {"oasis": 6.0, "lego": 60.0, "mcml": 600.0}, {"oasis": True, "lego": False}
     some = {"cpu_seconds_fit": times, "converged": ended, "objective_share": {"lmnn-factor": 0.012, "lmnn-equal": 0.4}}
-    some["not_converged"] = {"mcml": UNFINISHED}
+    some |= {"not_converged": {"mcml": UNFINISHED}, "at_grid_edge": True}
     recorded = fits(**some, **of_oasis, **{name: dict.fromkeys(fitted, value) for name, value in alike.items()})
     manifest = pd.DataFrame({"status": ["ok", "ok", "small"], "label": ["a", "b", "b"]})
     given = {"manifest": manifest, "selections": CANDIDATES} | dict(tables)

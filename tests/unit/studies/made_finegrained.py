@@ -166,7 +166,8 @@ def toy_filters(folder):
     """File of the filters of two paths, of which the ConvNet's are those before training."""
     random = np.random.default_rng(0)
     filters = {path: random.normal(size=(5, 3, 3, 3)).astype(np.float32) for path in ("every-4th-pixel", "convnet")}
-    np.savez(folder / "filters.npz", **filters, **{"start/convnet": filters["convnet"]})
+    starts = {"start/convnet": filters["convnet"], "start/every-4th-pixel": filters["convnet"]}
+    np.savez(folder / "filters.npz", **filters, **starts)
     return {"filters": str(folder / "filters.npz")}
 
 

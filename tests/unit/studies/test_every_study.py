@@ -1,6 +1,11 @@
 """What holds for every study: its facts, its plan, and its exhibits on a made-up one and on one that was not run."""
 
 import json
+import math
+from dataclasses import replace
+from itertools import product
+from pkgutil import resolve_name
+from types import SimpleNamespace
 
 import made_category
 import made_finegrained
@@ -8,10 +13,23 @@ import made_human
 import made_landmark
 import made_web
 import pytest
-from contract import ABSENT, ROOT, changed_study, check_exhibits, check_not_run, n_printed
+from contract import (
+    ABSENT,
+    FAILS,
+    HOLDS,
+    OPEN,
+    ROOT,
+    asked_of,
+    changed_study,
+    check_exhibits,
+    check_not_run,
+    ids_of,
+    n_printed,
+)
 
 from lookalike.core.files import read_table
-from lookalike.exhibits.claims import claim_records, claims_of
+from lookalike.exhibits.claims import Scope, claim_records, claims_of, decide
+from lookalike.exhibits.contrasts import Contrast, Contrasts
 from lookalike.exhibits.registry import ROOMS
 from lookalike.exhibits.words import headline
 from lookalike.report.kept import run_summary
@@ -23,6 +41,7 @@ RESOURCES = ROOT / "workflow" / "resources"
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 SOML, DEEP = "soml-aaai-2014", "deep-ranking-cvpr-2014"
+NO_SIDES = {"rankers": None, "variants": [], "projected": [], "set_aside": [], "exhibits": {}}
 MADE = {
     "category": (made_category, {JMLR: "table4 table5 fig5 fig6 text", DRAFT: "table1 table2 fig3 fig4 text"}),
     "human": (made_human, {JMLR: "fig3b", DRAFT: "fig7", NIPS: "fig1a"}),
@@ -66,6 +85,31 @@ def test_jobs_for_exhibits_are_given_all_of_a_study_but_batches_and_need_planned
             assert changed_study(room, dataset, batch="method").params("exhibits") == given
 
 
+@pytest.mark.parametrize(
+    ("room", "dataset", "changes", "lacking"),
+    [
+        ("category", "caltech256", {}, "tens"),
+        # visterm counts have no pictures
+        ("category", "caltech20", {}, "tens neighbours jmlr-2010/fig2"),
+        ("category", "caltech20", NO_SIDES, "tens neighbours jmlr-2010/fig2 draft/fig5 fig7 fig8 fig9"),
+        ("category", "demo", {}, "tens draft/fig5 fig7 fig8 fig9 budget few_images mcml transfer"),
+        ("human", "demo", {}, ""),
+        ("web", "websim", {}, ""),
+        ("web", "websim", {"runtime": None}, "jmlr-2010/fig4 fig1b"),
+        ("finegrained", "demo_triplets", {}, "fig6"),
+        ("landmark", "oxford5k", {}, ""),
+        # counts have no rectangles and no images, and no table of a paper is of painted images
+        ("landmark", "landmarks11", {}, "lead montage table2 table3 table5 table6 table8 table9"),
+        ("landmark", "demo_landmarks", {}, "lead text table1 table2 table3 table4 table5 table6 table7 table8 table9"),
+    ],
+)
+def test_what_the_settings_do_not_run_has_no_exhibit(room, dataset, changes, lacking, monkeypatch):
+    monkeypatch.setattr("lookalike.studies.finegrained.study.find_spec", lambda name: object())
+    every = set(rooms.exhibits_of(room))
+    absent = {id for id in every if id.replace("-2009-", "-").endswith(tuple(lacking.split()))}
+    assert every - ids_of(changed_study(room, dataset, **changes)) == absent
+
+
 @pytest.mark.parametrize("room", MADE)
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room, tmp_path):
     module, by_paper = MADE[room]
@@ -90,6 +134,8 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room,
     said = " ".join(headline(study).split())
     assert [words for words in HEADLINES[room] if words not in said] == []
     assert "That does not decide" not in said, "networks have three seeds"
+    measured = {row.metric for row in study.contrasts.rows if math.isfinite(row.mean)} if study.contrasted else set()
+    assert {part.metric for claim in asked_of(room).values() for part in claim.contrasts} <= measured
     claims = claim_records(study).to_dict("records")
     kept = run_summary(Results(tmp_path / "results")[study.dataset], folder.parent, read_jobs(tmp_path), "", claims)
     assert not [name for name in (".png", ".jpg", "001.mug") if name in json.dumps(kept)]
@@ -99,8 +145,11 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room,
 
 def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(settings):
     everything = rooms.all_exhibits()
-    assert set(everything) == {id for room in ROOMS for id in rooms.exhibits_of(room)}
     assert {exhibit.study for exhibit in everything.values()} == set(ROOMS)
+    drawn = {exhibit.id: resolve_name(exhibit.function) for exhibit in everything.values() if exhibit.function}
+    assert len(drawn) > 20
+    assert {draw.__annotations__["return"] for draw in drawn.values()} == {"Drawn"}
+    assert len(everything) == sum(len(rooms.exhibits_of(room)) for room in ROOMS), "no two rooms have one id"
     printed = read_table(RESOURCES / "reference-values.csv")
     # what the text of the NIPS paper prints stands in its table
     assert set(printed["paper"] + "/" + printed["exhibit"]) - set(everything) == {"oasis-nips-2009/text"}
@@ -120,3 +169,44 @@ def test_every_study_has_its_own_exhibits_printed_numbers_and_claims(settings):
     assert names == {"category": [], "human": ["table1", "fig1a"]}
     (file, *_) = rooms.exhibit_paths("demo", drawn["human"])
     assert file == "results/demo/exhibits/oasis-nips-2009/table1.csv"
+
+
+CLAIMS = {id: claim for room in ROOMS for id, claim in asked_of(room).items()}
+BOUNDS = {
+    "never-worse early-stop constraints few-hundreds soml-at-least-comparable": (-0.9, -1.1),
+    "lmnn-near-euclidean proj sampling-alike": (0.9, 1.1, -1.1),
+    "variants": (2.9, 3.1, -1.1),
+    "da-above-tg": (2.9, 3.1, -0.1),
+    "golden-at-the-top": (-2.9, -3.1, 0.1),
+    "soml-near-qpao embedding-reasonable": (-4.9, -5.1),
+    "declines": (9.9, 10.1),
+    "runs-agree": (0.9, 1.1),
+    "score-falls": (-1, 1),
+    "small-share-helps": (1.1, 0.9),
+    "almost-symmetric": (0.91, 0.89),
+    "near-raters": (10.1, 9.9),
+    "above-a-rater": (25.1, 24.9),
+}
+"""Claims, without their paper, to a difference by which they hold and others by which they fail, if not 1 and -1."""
+BOUND_OF = {id: bounds for ids, bounds in BOUNDS.items() for id in ids.split()}
+
+
+@pytest.mark.parametrize("id", CLAIMS)
+def test_each_claim_holds_and_fails_by_the_differences_that_its_text_says(id):
+    claim = replace(CLAIMS[id], limits=(), protocol="")
+    settings, name = (
+        claim.settings or ("all",),
+        id.partition("-")[2] if id.startswith(("jmlr", "draft", "nips")) else id,
+    )
+    pairs = [pair for part in claim.contrasts for pair in product([part.metric], part.first, part.second or [""])]
+    about = {"role": lambda name: [name], "was_run": lambda *names: True, "scope_of": lambda claim: Scope(settings)}
+
+    def outcome(low, high, p=0.001):
+        interval = ((low + high) / 2, low, high, p, 9, "folds")
+        rows = Contrasts(Contrast(setting, *pair, *interval) for setting in settings for pair in pairs)
+        return decide(claim, SimpleNamespace(not_run="", contrasts=rows, title_of=str, **about)).outcome
+
+    holds, *fails = BOUND_OF.get(name, (1, -1))
+    assert outcome(holds - 0.005, holds + 0.005) == HOLDS
+    assert {outcome(mean - 0.005, mean + 0.005) for mean in fails} == {FAILS}
+    assert outcome(min(holds, *fails), max(holds, *fails), p=0.6) == OPEN

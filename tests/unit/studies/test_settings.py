@@ -149,6 +149,8 @@ TWO_TRUTHS = {"kind": "landmarks", "path": "x", "ground_truth": "y", "distractor
         ("datasets.more", {}, ["datasets.more needs `kind`"]),
         ("datasets.more", {"kind": "photos"}, ["datasets.more.kind must be 'caltech256', 'folder'", "not 'photos'"]),
         ("datasets.websim.classes", ["cat"], ["unknown key 'classes' at datasets.websim; ", "simulation"]),
+        ("category.caltech20.ablations", ["words10000"], ["needs images, and a data set of kind visterms has"]),
+        ("datasets.caltech256", {"kind": "websim"}, ["a data set with classes, of kind caltech256,", "not websim"]),
         ("category.demo.subsets.demo10.classes", "first", ["demo10.classes must be `all`", "`first N`"]),
         ("category.demo.subsets.demo10.classes", ["a", "a"], ["must be `all`", "two or more class names"]),
         ("category.demo.methods", ["oasis", "oasis"], ["category.demo.methods lists 'oasis' twice"]),

@@ -117,16 +117,13 @@ def test_no_other_weights_have_a_lower_objective_and_the_gap_is_a_bound(C):
     np.testing.assert_allclose(padded.weights, learned.weights, atol=1e-3)
 
 
-def test_components_are_columns_and_their_scales_medians():
+def test_components_are_columns_and_their_scales_medians_and_C_is_the_smallest_of_equals_on_folds_left_out():
     rows = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
     found = component_distances({("s", "l1"): rows, ("s", "l2"): rows}, [0, 1], [2, 2])
     expected = [cdist(rows[:2], rows[2:3], name).ravel() for name in ("cityblock", "euclidean")]
     np.testing.assert_allclose(found.T, expected, rtol=1e-5)
     table = np.array([[1.0, 0.0, 0.0], [3.0, 0.0, 0.0], [7.0, 6.0, 0.0]])
     np.testing.assert_array_equal(mixing.distance_scales(table), [3.0, 2.0, 1.0])
-
-
-def test_C_is_chosen_by_folds_that_are_left_out_and_is_the_smallest_of_equals():
     first = np.tile([1.0, 0.0], (6, 1))
     learned, C, found = choose_weights([first, first[:, ::-1]], [10.0, 0.1], seed=0)
     # what one fold teaches leaves the other's triplets as ties
@@ -256,15 +253,7 @@ def test_oasis_learns_on_training_images_and_is_better_than_its_start(world):
     assert other != result.fit["validation"]
 
 
-def test_a_similarity_is_of_the_query_to_the_candidate():
-    model, rows = Learner(), np.eye(2, dtype=np.float32)
-    model.W_ = np.array([[1.0, 2.0], [0.0, 1.0]], np.float32)
-    assert protocol.pair_similarities(rows, model, np.array([0, 1]), np.array([1, 0])).tolist() == [2.0, 0.0]
-    ties = protocol.similarity_precision(np.ones((3, 2), np.float32), None, np.array([[0, 1, 2]], np.int32))
-    assert ties == 0.5
-
-
-def test_learning_in_the_span_of_the_training_images_gives_the_similarities_of_all_dimensions():
+def test_a_similarity_is_of_the_query_to_the_candidate_also_in_the_span_of_the_training_images():
     random = np.random.default_rng(0)
     rows = random.normal(size=(30, 40)).astype(np.float32)
     learned, triplets = np.arange(5, 17, dtype=np.int32), random.integers(0, 12, (200, 3))
@@ -275,9 +264,14 @@ def test_learning_in_the_span_of_the_training_images_gives_the_similarities_of_a
     found = protocol.pair_similarities(inside, part, *asked) + protocol.pair_similarities(outside, None, *asked)
     np.testing.assert_allclose(found, protocol.pair_similarities(rows, whole, *asked), rtol=1e-4, atol=1e-4)
     assert np.abs(found - protocol.pair_similarities(rows, None, *asked)).max() > 0.1
+    model, rows = Learner(), np.eye(2, dtype=np.float32)
+    model.W_ = np.array([[1.0, 2.0], [0.0, 1.0]], np.float32)
+    assert protocol.pair_similarities(rows, model, np.array([0, 1]), np.array([1, 0])).tolist() == [2.0, 0.0]
+    ties = protocol.similarity_precision(np.ones((3, 2), np.float32), None, np.array([[0, 1, 2]], np.int32))
+    assert ties == 0.5
 
 
-def test_what_cannot_be_learned_or_drawn_is_said(world):
+def test_what_cannot_be_learned_or_drawn_is_said_and_folds_deal_categories_evenly(world):
     with pytest.raises(LookalikeError, match="two categories at least"):
         golden_of(world | {"relevance": RelevanceData.from_labels(TRAINING, ["alike"] * len(TRAINING))})
     with pytest.raises(LookalikeError, match="needs two images at least"):
@@ -287,9 +281,6 @@ def test_what_cannot_be_learned_or_drawn_is_said(world):
     assert ((query == positive) & (query != negative)).all()
     with pytest.raises(LookalikeError, match="training triplets cannot be drawn: no in-class negative"):
         draw_triplets(ungraded, 200, SAMPLING, 0)
-
-
-def test_folds_deal_categories_evenly():
     folds = stratified_folds(LABELS, 3, np.random.default_rng(0))
     assert (np.ptp(pd.crosstab(LABELS, folds).to_numpy(), axis=1) <= 1).all()
 

@@ -1,10 +1,11 @@
 """The human study: what its settings ask, which queries are shown, what is plotted, and what is said of raters."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from contract import drawn, ids_of
+from contract import drawn
 from made_human import IDS, LABELS, RANKS, make_rankings, make_ratings, make_study
 from plotted import named, ruled, words_on
 from project import own_settings
@@ -68,20 +69,17 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     [
         (WORST, make_rankings((*RANKS[:5], (6, 7), *[(1, 2)] * 6)), [110], "; the paper shows 3. "),
         # a query without a positive is no candidate
-        (BEST, replace(make_rankings(), offsets=np.array([0, 0, *range(4, 25, 2)])), [102, 108, 116, 122], ""),
+        (BEST, replace(make_rankings(), offsets=np.r_[0, 0, 4:25:2]), [102, 108, 116, 122], "of all (11)"),
+        (WORST, make_rankings(((1, 2),) * 12), [], "Not drawn: of 12 queries that OASIS answers, none is one of"),
+        (WORST, NOBODY, [], "Not drawn: of 0 queries that OASIS answers, none is one of"),
     ],
 )
 def test_queries_that_cannot_be_shown_are_left_out_and_a_note_says_so(tmp_path, id, rankings, visible, note):
-    output, _ = drawn(make_study(tmp_path, rankings=rankings), id)
-    assert queries(output) == visible
-    assert note in output.notes[0]
-    assert id == WORST or "of all (11)" in output.notes[0]
-
-
-@pytest.mark.parametrize(("n", "rankings"), [(12, make_rankings(((1, 2),) * 12)), (0, NOBODY)])
-def test_a_gallery_without_a_query_says_so(tmp_path, n, rankings):
-    with pytest.raises(NothingToShowError, match=f"Not drawn: of {n} queries that OASIS answers, none is one of"):
-        drawn(make_study(tmp_path, rankings=rankings), WORST)
+    study = make_study(tmp_path, rankings=rankings)
+    with nullcontext() if visible else pytest.raises(NothingToShowError, match=note):
+        output, _ = drawn(study, id)
+        assert queries(output) == visible
+        assert note in output.notes[0]
 
 
 def test_images_that_are_not_there_are_said(tmp_path):
@@ -110,14 +108,6 @@ def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(rated,
     assert "oasis, printed" not in set(few.frame["series"]), "the axis ends before k = 10"
 
 
-@pytest.mark.parametrize("id", [f"{JMLR}/fig3b", f"{NIPS}/fig1a"])
-def test_simulated_raters_are_not_compared_with_printed_percentages(study, id):
-    output, _ = drawn(study, id)
-    assert output.cells is None
-    assert not output.frame["series"].str.contains("printed").any()
-    assert "printed" not in str(named(output.canvas.axes[0]))
-
-
 def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path):
     output, _ = drawn(study, f"{JMLR}/fig3c")
     maps = output.frame.drop_duplicates("series").set_index("series")["map"]
@@ -130,7 +120,7 @@ def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path
     assert panels == [("(A)", 1), ("(B)", 5)]
 
 
-def test_queries_are_sorted_by_the_precision_of_oasis(rated):
+def test_queries_are_sorted_by_the_precision_of_oasis_and_one_rater_alone_has_nobody_beside_him(rated, tmp_path):
     jmlr, nips = drawn(rated, f"{JMLR}/fig3d")[0], drawn(rated, f"{NIPS}/fig1a")[0]
     oasis, human = (jmlr.frame[jmlr.frame["series"] == series] for series in ("oasis", "human"))
     assert list(oasis["order"]) == list(range(1, 23))
@@ -141,26 +131,26 @@ def test_queries_are_sorted_by_the_precision_of_oasis(rated):
     assert means["oasis, mean"] == pytest.approx(oasis["precision"].mean())
     assert means["oasis, printed mean"] == 0.4
     assert ruled(nips.canvas.axes[0]) == list(means[["oasis, mean", "oasis, printed mean"]])
+    alone = make_study(tmp_path, ratings=make_ratings(n_raters=1, n_queries=3))
+    assert named(drawn(alone, f"{JMLR}/fig3d")[0].canvas.axes[0]) == ["OASIS"]
 
 
 @pytest.mark.parametrize(
-    ("claim", "ratings", "verdict"),
+    ("ratings", "mean_rater", "lowest_rater"),
     [
         # raters who judge by themselves are hard to agree with, for each other and for OASIS
-        ("jmlr-near-raters", {}, "holds"),
+        ({}, "holds", "holds"),
         # those who agree are never reached
-        ("jmlr-near-raters", {"agree": True, "shares": [0.5]}, "does not hold"),
+        ({"agree": True, "shares": [0.5]}, "does not hold", "does not hold"),
         # nor does it count to reach raters whom random images reach too
-        ("jmlr-near-raters", {"shares": [0.05]}, "undecided"),
-        ("jmlr-near-raters", {"n_queries": 2}, "undecided"),
-        ("jmlr-above-a-rater", {}, "holds"),
-        ("jmlr-above-a-rater", {"agree": True, "shares": [0.5]}, "does not hold"),
+        ({"shares": [0.05]}, "undecided", "does not hold"),
+        ({"n_queries": 2}, "undecided", "undecided"),
     ],
 )
-def test_claims_about_raters_come_out_both_ways(claim, ratings, verdict, tmp_path):
-    study = make_study(tmp_path, ratings=make_ratings(simulated=False, **ratings))
-    found = claim_records(study).set_index("id").loc[claim]
-    assert found["verdict"] == verdict, found["evidence"]
+def test_claims_about_raters_come_out_both_ways(ratings, mean_rater, lowest_rater, tmp_path):
+    found = claim_records(make_study(tmp_path, ratings=make_ratings(simulated=False, **ratings))).set_index("id")
+    verdicts = found.loc[["jmlr-near-raters", "jmlr-above-a-rater"], "verdict"].tolist()
+    assert verdicts == [mean_rater, lowest_rater], found["evidence"].tolist()
 
 
 def test_two_shares_of_the_same_queries_are_contrasted_by_those_that_differ():
@@ -169,11 +159,6 @@ def test_two_shares_of_the_same_queries_are_contrasted_by_those_that_differ():
     assert paired_shares(first, second) == pytest.approx((0.2, 0.0217, 0.3487), abs=1e-4)
     mean, low, high = paired_shares(second, second)
     assert low == -high < 0 == mean
-
-
-def test_one_rater_alone_has_nobody_beside_him(tmp_path):
-    alone = make_study(tmp_path, ratings=make_ratings(n_raters=1, n_queries=3))
-    assert named(drawn(alone, f"{JMLR}/fig3d")[0].canvas.axes[0]) == ["OASIS"]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +170,10 @@ def test_what_is_not_real_is_said(tmp_path, synthetic, simulated, corner):
     output, entry = drawn(study := make_study(tmp_path, ratings=ratings, kind=kind), f"{JMLR}/fig3b")
     assert entry.corner == corner
     assert claim_records(study).empty == bool(corner), "what is not real decides no claim"
+    for plot in (output, drawn(study, f"{NIPS}/fig1a")[0]):
+        beside = [plot.frame["series"].str.contains("printed").any(), "printed" in str(named(plot.canvas.axes[0]))]
+        assert [plot.cells is not None, *beside] == [not simulated] * 3, "simulated raters stand beside no print"
+    drawn(study, f"{JMLR}/fig3b")
     notes = " ".join([*entry.notes(output), *entry.differences(output)])
     assert ("No person rated" in notes, "Raters answered 95.0% of the images." in notes) == (simulated, True)
     assert f", {'simulated ' if simulated else ''}raters: 6; error bars: standard error" in entry.data_sentence(output)
@@ -202,7 +191,6 @@ def test_what_is_rated_is_one_fold_of_oasis_and_raters_files_are_where_the_setti
     assert study.images_files()["ranks"] == "results/demo/runs/words500/demo10/oasis/1/ranks.npz"
     sizes = {"n_queries": 25, "n_retrieved": 10, "n_random": 5}
     assert study.params("write_questionnaire") == sizes | {"seed": study.seed}
-    assert len(ids_of(study)) == 10
     named = (study.title, study.subset_title, study.synthetic)
     assert named == ("synthetic classes", "10 synthetic classes", True)
     folder = tmp_path / "data" / "ratings" / "demo"

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from contract import drawn as drawn_of
-from contract import ids_of
 from made_web import COUNTS, EXPONENT, FACTOR, SECTION, study, toy_times, web_study
 from plotted import named, ruled
 
@@ -53,7 +52,7 @@ def times(figure, method, origin):
     return select(figure.frame, method=method, origin=origin).set_index("n_images")["seconds"].to_dict()
 
 
-def test_training_times_stand_with_printed_and_lmnn_is_continued():
+def test_training_times_stand_with_printed_and_lmnn_is_continued_and_never_falls():
     figure = drawn("oasis-jmlr-2010/fig4")
     sizes = {("oasis", "ours"): 5, ("lmnn", "ours"): 5, ("lmnn", "extrapolated"): 20, ("oasis", "printed (NIPS)"): 5}
     sizes |= {("lmnn", "printed (NIPS)"): 2, ("oasis", "printed (JMLR)"): 1, ("oasis", OWN): 1}
@@ -73,9 +72,6 @@ def test_training_times_stand_with_printed_and_lmnn_is_continued():
         "LMNN, printed (NIPS)",
         "OASIS, printed (JMLR)",
     ]
-
-
-def test_no_extrapolation_falls():
     for seed in range(5):
         random = np.random.default_rng(seed).uniform(0.01, 1e4, 5)
         falling = pd.DataFrame({"n_images": [100, 600, 2000, 6000, 9000], "seconds": random})
@@ -111,7 +107,7 @@ def test_every_printed_time_stands_beside_ours_of_about_that_size():
     assert math.isnan(alone.loc[("lmnn", 60_000), "ours"])
 
 
-def test_every_ranker_and_size_is_planned_one_by_one_or_in_one_job():
+def test_every_ranker_and_size_is_planned_one_by_one_or_in_one_job_that_reads_only_what_decides_its_results():
     study, together = web_study(), web_study(batch="subset")
     assert study.of_rankers("W.npy") == [f"results/made/rankers/{n}/W.npy" for n in (0, 1)]
     runs = [f"results/made/runtime/{name}.parquet" for name in ("oasis-60", "oasis-600", "lmnn-100")]
@@ -122,9 +118,6 @@ def test_every_ranker_and_size_is_planned_one_by_one_or_in_one_job():
     one_by_one, files = study.ranker_batch(), together.ranker_batch().files
     assert one_by_one.files[0] == "results/{dataset}/rankers/{ranker}/W.npy"
     assert one_by_one.allowed["ranker"] == [file.split("/")[3] for file in files[::3]] == ["0", "1"]
-
-
-def test_jobs_read_only_what_decides_their_results():
     study, others = web_study(), web_study(rankers=5, batch="subset", runtime={**SECTION["runtime"], "images": [99]})
     for job, names in (("train_on_log", {"ranker": "0"}), ("time_size", {"learner": "oasis", "size": "60"})):
         assert study.params(job, dataset="made", **names) == others.params(job, dataset="made", **names)
@@ -135,11 +128,5 @@ def test_jobs_read_only_what_decides_their_results():
     assert own == {"seed": 2010, "learners": {"lmnn": {"timing": {"max_iter": 5, "time_limit": 7}}}}
     assert (oasis["held_out"], oasis["timing"]["patience"]) == ({"images": 50, "queries": 10}, 3)
     assert study.params("exhibits") == web_study(training={**SECTION["training"], "threads": 4}).params("exhibits")
-
-
-def test_exhibits_follow_the_settings():
-    every = ids_of(web_study())
-    assert len(every) == 6
-    assert every - ids_of(web_study("runtime")) == {"oasis-jmlr-2010/fig4", "oasis-nips-2009/fig1b"}
     methods = [web_study(rankers=n).methods for n in (1, 2)]
     assert methods == [["oasis", "euclidean"], ["oasis", "oasis-averaged", "euclidean"]]

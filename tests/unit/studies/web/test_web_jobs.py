@@ -1,4 +1,4 @@
-"""Jobs of the web study: what is weighted, held out, trained on, averaged and scored, and files that come of it."""
+"""Jobs of the web study: what is weighted, held out, trained on, averaged, scored and timed."""
 
 from types import SimpleNamespace
 
@@ -6,16 +6,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.exhibits.results import select
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
-from lookalike.studies.web import protocol, training_images
+from lookalike.studies.web import large_scale, protocol, runtime, training_images
+from lookalike.studies.web.large_scale import TrainingRun
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
-from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR
-from lookalike.studies.web.settings import HeldOutLog, LogLearning, LogTest
+from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, SIZES, STANDARD_ERROR
+from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis
+from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, LogLearning, LogTest, OasisTimes
 from lookalike.studies.web.training_images import TrainingRows, Validation, hold_out, images_of_part, split_training
 
 LEARNING = LogLearning(aggressiveness=1.0, steps=1024, interval=512, patience=0, block=256)
@@ -41,13 +44,10 @@ def trained(data, ranker):
     return protocol.train_ranker(*given, checkpoint=data.folder / f"checkpoint-{ranker}", **options)
 
 
-def test_no_test_image_and_no_held_out_image_is_learned_from(data):
+def test_nothing_held_out_is_learned_from_and_each_ranker_is_the_same_whatever_others_there_are(data):
     learned, training = set(data.rows.image_ids), set(images_of_part(data.images, "train"))
     assert learned < training
     assert 50 <= len(training) - len(learned) == data.validation.rows.shape[0] <= len(training) / 3
-
-
-def test_rankers_differ_and_each_is_the_same_whatever_others_there_are(data):
     (first, fit), (second, _) = (trained(data, ranker) for ranker in "01")
     assert np.array_equal(first.W, trained(data, "0")[0].W)
     assert min(first.best_step, second.best_step) > 0, "nothing was learned: make the set easier"
@@ -72,7 +72,7 @@ def test_test_images_query_the_others_and_never_find_themselves(data):
     assert shares["value"].iloc[-1] == pytest.approx(relevant)
 
 
-def test_precision_by_hand():
+def test_precision_by_hand_of_query_images_that_are_drawn_evenly_without_replacement_by_their_seed():
     # images 0, 1, 2 share query 0; 2, 3 share query 1; 4 and 5 have a query each
     log, gallery = QueryLog([0, 0, 0, 1, 1, 2, 3], [0, 1, 2, 2, 3, 4, 5]), [5, 3, 2, 1, 0]
 
@@ -84,9 +84,6 @@ def test_precision_by_hand():
     # the standard error of a mean: a standard deviation with n - 1 over the root of n
     np.testing.assert_allclose(select(table, metric=STANDARD_ERROR).value, [1 / 2, 0, 0], atol=1e-15)
     assert select(table, metric=[N_QUERIES, N_GALLERY]).value.tolist() == [2, 5]
-
-
-def test_query_images_are_drawn_evenly_without_replacement_by_their_seed():
     part = np.arange(100, 190, 3)
     draws = [draw_query_images(part[:: 1 - 2 * (seed % 2)], 10, seed) for seed in range(400)]
     assert all(len(drawn) == 10 and (np.diff(drawn) > 0).all() for drawn in draws)
@@ -108,7 +105,7 @@ def log():
 VISTERMS = sp.csr_array(np.random.default_rng(0).poisson(0.4, (N_IMAGES, N_WORDS)))
 
 
-def test_whole_queries_are_held_out_and_all_have_their_turn(log):
+def test_whole_queries_are_held_out_never_more_than_a_third_and_all_have_their_turn(log):
     draws = [hold_out(log, np.arange(N_IMAGES), 20, seed) for seed in range(60)]
     for held_out in draws:
         assert (np.diff(held_out) > 0).all()
@@ -120,9 +117,6 @@ def test_whole_queries_are_held_out_and_all_have_their_turn(log):
     np.testing.assert_array_equal(draws[7], hold_out(log, np.arange(N_IMAGES), 20, 7))
     train_ids = np.arange(0, N_IMAGES, 2)
     assert np.isin(hold_out(log, train_ids, 15, 0), train_ids).all()
-
-
-def test_never_more_than_a_third_is_held_out(log):
     for seed in range(10):
         assert N_IMAGES // 3 - PER_QUERY < len(hold_out(log, np.arange(N_IMAGES), 10_000, seed)) <= N_IMAGES // 3
         uneven = QueryLog([*[0] * 6, 1, 1, 2], [0, 1, 2, 3, 4, 5, 6, 7, 8])
@@ -205,19 +199,115 @@ def test_weights_are_those_of_other_studies_by_document_frequency_whatever_the_s
     np.testing.assert_array_equal(rows.restored(W[np.ix_(ORDER, ORDER)]), W)
 
 
-def test_other_images_are_weighted_by_the_same_frequencies():
+def test_other_images_are_weighted_by_the_same_frequencies_and_stored_zeros_are_no_words():
     rows = TrainingRows(SIXTY, IDS)
     expected = tfidf_rows(SIXTY, rows.idf)
     weights, internal = rows.weighted(range(60)), rows.weighted(range(60), internal=True)
     np.testing.assert_array_equal(weights.toarray(), expected.toarray())
     np.testing.assert_array_equal(internal.toarray(), expected.toarray()[:, ORDER])
     assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (np.float32, expected.nnz, True)
-
-
-def test_stored_zeros_are_no_words():
     stored = sp.csr_array(np.ones_like(COUNTS))
     stored.data[:] = COUNTS.ravel()
     rows, expected = TrainingRows(stored, IDS), TrainingRows(SIXTY, IDS)
     np.testing.assert_array_equal(rows.idf, expected.idf)
     for part, other in zip(rows.take(np.arange(51)), expected.take(np.arange(51)), strict=True):
         np.testing.assert_array_equal(part, other)
+
+
+TIMING, HELD_OUT = OasisTimes(steps_per_image=100, patience=3), HeldOutLog(images=40, queries=20)
+SIMULATION = {
+    "n_images": 150,
+    "seed": 3,
+    "words": 300,
+    "nonzeros": 15,
+    "topic_words": 20,
+    "style_words": 20,
+    "styles": 5,
+}
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Collect what `train` returns."""
+    seen, train = [], large_scale.train
+
+    def keep(*arguments, **options):
+        seen.append(train(*arguments, **options))
+        return seen[-1]
+
+    monkeypatch.setattr(large_scale, "train", keep)
+    return seen
+
+
+def timed(seed=1, **changes):
+    timing = TIMING.model_copy(update=changes)
+    return numbers_of(time_oasis(WebSimulation(**SIMULATION), timing, HELD_OUT, seed=seed))
+
+
+def numbers_of(rows):
+    """Return what a timed training is of, its seconds and whether it ended at a limit."""
+    (took, limited) = rows
+    assert (took["metric"], limited["metric"], took["setting"]) == ("train_time", "unfinished", SIZES)
+    return took["method"], took["x"], took["value"], bool(limited["value"])
+
+
+def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs):
+    method, n_images, seconds, is_limited = timed()
+    (run,) = runs
+    # powers of two near the number of images, which blocks of steps divide
+    assert [score_interval(n) for n in (1, 599, 6_000, 2_700_000)] == [64, 512, 8192, 1_048_576]
+    assert (method, n_images, is_limited, run.stopped) == ("oasis", 150, False, "saturated")
+    best = max(run.curve, key=lambda point: point["map"])
+    assert run.curve[0]["map"] < best["map"], "it learns, or its time would be that of nothing"
+    assert seconds == pytest.approx(best["seconds"] / run.seconds * run.cpu_seconds)
+    assert timed(steps_per_image=0.01)[-1], "it ended at the limit of steps"
+    # curves, not stopping points, which may agree by chance
+    for seed in (1, 1, 2):
+        timed(seed, steps_per_image=4)
+    curves = [[point["map"] for point in run.curve] for run in runs[-3:]]
+    assert curves[0] == curves[1] != curves[2]
+    with pytest.raises(ValueError, match="greater than 0"):
+        timed(aggressiveness=0)
+
+
+def toy_run(scores, stopped):
+    curve = [{"step": 64 * i, "seconds": 2.0 * i, "map": score, "loss_rate": 1.0} for i, score in enumerate(scores)]
+    run = {"curve": curve, "seconds": 2.0 * (len(scores) - 1), "cpu_seconds": 3.0 * (len(scores) - 1)}
+    return TrainingRun(W=np.eye(1, dtype=np.float32), **run, n_steps=64 * (len(scores) - 1), stopped=stopped)
+
+
+@pytest.mark.parametrize(
+    ("stopped", "scores", "steps"),
+    [
+        ("limit", [0.1, 0.5, 0.5, 0.4], 64),
+        ("saturated", [0.9, 0.2, 0.1], 0),
+        ("limit", [0.1, 0.2, 0.3], 128),
+        ("saturated", [0.1, 0.2, 0.3], 128),
+    ],
+)
+def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by_the_clock(
+    monkeypatch, stopped, scores, steps
+):
+    monkeypatch.setattr(runtime, "_learn", lambda *arguments: toy_run(scores, stopped))
+    assert timed()[2:] == (steps / 32 * 1.5, stopped == "limit")
+
+
+def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
+    X, y = mnist_like(600, 4)
+    assert (X.shape, np.bincount(y).tolist()) == ((600, 784), [60] * 10)
+    assert X.var(axis=0).sum() == pytest.approx(sum(VARIANCE.values()), rel=0.15)
+    distances = cdist(X, X)
+    np.fill_diagonal(distances, np.inf)
+    assert 0.02 < (y[distances.argmin(axis=1)] != y).mean() < 0.4
+    smaller, labels = mnist_like(31, 4)
+    np.testing.assert_allclose(smaller, X[:31])
+    np.testing.assert_array_equal(labels, y[:31])
+    assert not np.allclose(mnist_like(31, 5)[0], smaller)
+
+
+def test_lmnn_is_timed_until_it_converges_or_ends_at_a_limit():
+    method, n_images, seconds, is_limited = numbers_of(time_lmnn(60, LmnnTimes(time_limit=100), seed=1))
+    assert (method, n_images, is_limited, seconds > 0) == ("lmnn", 60, False, True)
+    assert numbers_of(time_lmnn(60, LmnnTimes(max_iter=3), seed=1))[-1], "it ended at the limit of iterations"
+    *_, seconds, is_limited = numbers_of(time_lmnn(400, LmnnTimes(max_iter=100_000, time_limit=0.3), seed=1))
+    assert (is_limited, 0.2 < seconds < 3) == (True, True)
