@@ -1,15 +1,35 @@
-"""A folder in which every command works: painted images of three classes that differ in colour, a model and tables."""
+"""A folder in which every command works: painted images and vectors of three classes, models and tables."""
+
+from contextlib import chdir
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy.sparse as sp
 from PIL import Image
 
-from lookalike import ImageSimilarity
+from lookalike import ImageSimilarity, Similarity
 from lookalike.core.files import write_table
 from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
 from lookalike.studies.human.ratings import FILE_COLUMNS
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
+JUDGED = ["query", "positive", "negative"]
+PAIRS = (("red", "blue"), ("blue", "green"), ("green", "red"))
+PATHS = [(f"{a}/{i}.png", f"{a}/{(i + 1) % 8}.png", f"{b}/{i}.png") for a, b in PAIRS for i in range(8)]
+IMAGE_TRIPLETS = pd.DataFrame(PATHS, columns=JUDGED)
+
+D = 6
+RANDOM = np.random.default_rng(0)
+Y = np.repeat(["a", "b", "c"], 12)
+X = (RANDOM.normal(size=(36, D)) + 3 * np.eye(3, D)[np.repeat(range(3), 12)]).round(3).astype(np.float32)
+IDS = [f"x{row}" for row in range(36)]
+TABLE = pd.DataFrame(X, columns=[f"d{place}" for place in range(D)])
+LABELS = pd.DataFrame({"id": IDS, "label": Y})
+NUMBERS = np.array([(i, (i // 12) * 12 + (i + 1) % 12, (i + 12) % 36) for i in range(36)])
+TRIPLETS = pd.DataFrame(np.array(IDS)[NUMBERS], columns=JUDGED)
+COUNTED = pd.DataFrame({"d0": 0.5, "kind": [*"ab"] * 10, "Id": range(1, 21)})
 
 
 def paint(path, colour, seed, size=(72, 60)):
@@ -19,7 +39,7 @@ def paint(path, colour, seed, size=(72, 60)):
 
 
 def make_place(place):
-    """Make photos, one of them damaged, a model of their colours, tables, rated triplets, and a plan with answers."""
+    """Make photos, one of them damaged, vectors, a model of each, tables, rated triplets, and a plan with answers."""
     for number, (name, colour) in enumerate(COLOURS.items()):
         for image in range(8):
             paint(place / "photos" / name / f"{image}.png", colour, 100 * number + image)
@@ -42,6 +62,27 @@ def make_place(place):
     answers = [(*name, row.query, row.position, *marks[row.rank == 1]) for row in plan.itertuples()]
     pd.DataFrame(answers, columns=list(FILE_COLUMNS)).to_csv(place / "ada.csv", index=False)
     rate_triplets(place / "release")
+    IMAGE_TRIPLETS.to_csv(place / "judged.csv", index=False)
+    with chdir(place):
+        write_vectors()
+        model = Similarity(learner="OASIS", scaling="length", parameters={"n_steps": 50})
+        model.fit("v.npy", "y.npy").save("v.lookalike")
+
+
+def write_vectors():
+    """Write the same vectors in every kind of file, with labels and triplets."""
+    np.save("v.npy", X)
+    np.save("y.npy", Y)
+    sp.save_npz("v.npz", sp.coo_array(X))
+    pd.DataFrame({"emb": list(X), "label": Y}, index=IDS).to_parquet("v.parquet")
+    fixed = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel().astype(np.float64)), D)
+    pq.write_table(pa.table({"id": IDS, "emb": fixed, "label": Y, "note": IDS}), "fixed.parquet", row_group_size=10)
+    TABLE.assign(label=Y, id=IDS).to_parquet("wide.parquet")
+    TABLE.assign(sku=IDS, kind=Y).to_csv("v.csv", index=False)
+    TABLE.set_index(pd.Index(IDS)).to_csv("pandas.csv")
+    LABELS.to_csv("classes.csv", index=False)
+    LABELS.assign(id=range(36)).to_csv("numbers.csv", index=False)
+    TRIPLETS.to_csv("triplets.csv", index=False)
 
 
 def rate_triplets(root):
@@ -58,3 +99,24 @@ def rate_triplets(root):
     rows.append(("t9", "t9/Q.png", "t9", "t9/P.png", 1, ""))
     table = pd.DataFrame(rows, columns=["Image1", "Image1_Path", "Image2", "Image2_Path", "Similarity", "Kind"])
     table.assign(**{"Text Query": "paint"}).to_csv(root / "ratings.csv", index=False)
+
+
+# writers of one file, which take its path
+def csv(header, *lines):
+    return content("\n".join([header, *lines, ""]))
+
+
+def content(text, encoding="utf-8"):
+    return lambda path: path.write_bytes(text.encode(encoding))
+
+
+def array(values):
+    return lambda path: np.save(path, values)
+
+
+def arrow(**columns):
+    return lambda path: pq.write_table(pa.table(columns), path)
+
+
+def frame(rows):
+    return lambda path: rows.to_csv(path, index=False) if path.suffix == ".csv" else rows.to_parquet(path)

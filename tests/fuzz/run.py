@@ -45,25 +45,25 @@ fit photos --labels labels.csv --output new.lookalike --representation hog {STEP
 fit photos --triplets judged.csv --output out/new.lookalike --representation color --set n_steps=200 --json
 fit photos --words 8 --learner TFIDF --output new.lookalike
 fit photos --representation w.lookalike --learner MMC --set max_iter=5 --cache cache
-fit vectors.parquet --hold-out 0.25 --learner MCML --set max_iter=5
-fit vectors.npy --labels labels.npy --learner LMNN --set max_iter=5 --output new.lookalike
-fit vectors.npy --triplets triplets.csv --output new.lookalike {STEPS} --set aggressiveness=0.1
-fit sparse.npz --labels ids.csv --learner DiagonalOASIS --set n_steps=200 --output new.lookalike
-fit wide.csv --id-column id --label-column label --learner RCA --output new.lookalike
+fit wide.parquet --hold-out 0.25 --learner MCML --set max_iter=5
+fit v.npy --labels y.npy --learner LMNN --set max_iter=5 --output new.lookalike
+fit fixed.parquet --triplets triplets.csv --output new.lookalike {STEPS} --set aggressiveness=0.1
+fit v.npz --labels numbers.csv --learner DiagonalOASIS --set n_steps=200 --output new.lookalike
+fit v.csv --id-column sku --label-column kind --learner RCA --output new.lookalike
 rank m.lookalike photos/red/1.png --gallery photos -k 2
 rank m.lookalike photos/red/1.png photos/blue/2.png --gallery photos --html page.html --compare --cache cache
 rank m.lookalike photos/red/1.png corrupt/red/broken.png --gallery g.lookalike --json
-rank v.lookalike id-1 id-2 --gallery vectors.parquet --json
-rank v.lookalike vectors.npy --gallery wide.csv -k 3
+rank v.lookalike x1 x2 --gallery v.parquet --json
+rank v.lookalike v.npy --gallery pandas.csv -k 3
 evaluate m.lookalike photos --cache cache
 evaluate w.lookalike photos --labels labels.csv -k 1,3 --json
 evaluate m.lookalike photos --triplets judged.csv
-evaluate v.lookalike vectors.parquet --seed 3
-evaluate v.lookalike vectors.npy --labels labels.npy --all
-evaluate v.lookalike vectors.npy --triplets triplets.csv
+evaluate v.lookalike v.parquet --seed 3 --all
+evaluate v.lookalike v.npy --labels y.npy --all
+evaluate v.lookalike fixed.parquet --triplets triplets.csv --all
 features photos --output new.npy --representation color --cache cache
 features photos --output new.npy --paths new.parquet --representation m.lookalike --learned gallery
-features vectors.parquet --output new.npy --representation v.lookalike --learned queries --json
+features v.parquet --output new.npy --representation v.lookalike --learned queries --json
 features photos --output counts --words 8
 features photos --output new.npz --representation w.lookalike --jobs 1
 info m.lookalike
@@ -80,15 +80,15 @@ index m.lookalike photos
 index m.lookalike photos --output g.lookalike --add photos/red/1.png --cache cache
 index m.lookalike photos --output g.lookalike --remove red/2.png --json
 export m.lookalike photos --to npy --cache cache
-export v.lookalike vectors.parquet --to faiss --index HNSW8 --output exported
-export v.lookalike vectors.npy --to npy --rank 2 --labels ids.csv --json
+export v.lookalike v.parquet --to faiss --index HNSW8 --output exported
+export v.lookalike v.npy --to npy --rank 2 --labels numbers.csv --json
 """
 COMMANDS: dict[str, list[list[str]]] = {}
 for line in LINES.split("\n")[1:-1]:
     COMMANDS.setdefault(line.split()[0], []).append(line.split())
 
 WORDS = {
-    "values": """0 -1 1 2 1e309 nan -inf ² 0x10 true None a=b =1 {x} %s photos m.lookalike vectors.npy 0,1 1,,2 hog,nope
+    "values": """0 -1 1 2 1e309 nan -inf ² 0x10 true None a=b =1 {x} %s photos m.lookalike v.npy 0,1 1,,2 hog,nope
         all PCA9 IVF9999,Flat PQ7 texton n_steps=-1 n_steps=1e6 aggressiveness=nan aggressiveness=1e308 random_state=x
         psd=maybe max_iter=0 early_stopping=true validation_fraction=2 n_steps=9999999999999999 9999999999999999999""",
     "options": """--json --quiet --compare --all --no-cache --learned --rank -k --seed --jobs --to --index --pool
@@ -127,26 +127,11 @@ def make_inputs(here: Path) -> None:
 
     make_place(here)
     os.chdir(here)
-    rng = np.random.default_rng(0)
-    X = (rng.normal(size=(24, 6)) + np.repeat(np.eye(3, 6) * 3, 8, axis=0)).astype(np.float32)
-    ids, labels = [f"id-{i}" for i in range(24)], np.repeat(["a", "b", "c"], 8)
-    np.save("vectors.npy", X)
-    np.save("labels.npy", labels)
-    sp.save_npz("sparse.npz", sp.csr_array(np.where(X > 0, X, 0)))
-    pd.DataFrame({"id": ids, "label": labels, "vector": list(X)}).to_parquet("vectors.parquet")
-    wide = pd.DataFrame(X).add_prefix("x")
-    wide.assign(id=ids, label=labels).to_csv("wide.csv", index=False)
-    pd.DataFrame({"id": range(24), "label": labels}).to_csv("ids.csv", index=False)
-    triplets = [(i, (i + 1) % 8 + i // 8 * 8, (i + 8) % 24) for i in range(24)]
-    columns = ["query", "positive", "negative"]
-    pd.DataFrame(triplets, columns=columns).to_csv("triplets.csv", index=False)
-    paths = [f"{colour}/{i}.png" for colour in ("blue", "green", "red") for i in range(8)]
-    pd.DataFrame([[paths[i] for i in row] for row in triplets], columns=columns).to_csv("judged.csv", index=False)
     rated = [str(path.relative_to("release")) for path in sorted(Path("release").rglob("*.png"))]
-    pd.DataFrame(rng.normal(size=(len(rated), 3))).add_prefix("x").assign(path=rated).to_csv("rated.csv", index=False)
+    X = np.random.default_rng(0).normal(size=(len(rated), 3))
+    pd.DataFrame(X).add_prefix("x").assign(path=rated).to_csv("rated.csv", index=False)
     save_network(DeepRankingNetwork(SMALL, random_state=0), "net.lookalike", {"system": "deep-ranking", "shift": 2})
     for line in (
-        f"fit vectors.parquet --output v.lookalike --hold-out 0.25 {STEPS}",
         f"fit photos --output w.lookalike --words 8 {STEPS} --no-cache",
         "index m.lookalike photos --output g.lookalike --cache cache",
     ):
@@ -166,7 +151,7 @@ def spoil_bytes(call: Call) -> bool:
     spoilt += [content[:place] + noise + rest[len(noise) :], content * 2, content.replace(b"\n", b"\r")]
     spoilt += [content[:place] + bytes([rest[0] ^ 1 << chance.randrange(8)]) + rest[1:] if rest else noise * 99]
     spoilt += [b"\xef\xbb\xbf" + content, content + b"\0" * 100]
-    others = "m.lookalike", "vectors.npy", "labels.csv", "photos/red/1.png"
+    others = "m.lookalike", "v.npy", "labels.csv", "photos/red/1.png"
     spoilt += [(call.here / name).read_bytes() for name in others if (call.here / name).is_file()]
     path.write_bytes(chance.choice(spoilt))
     return True
@@ -177,11 +162,11 @@ def spoil_vectors(call: Call) -> bool:
     if (path := call.pick(".npy", ".npz", ".parquet")) is None:
         return False
     chance = call.random
-    X = np.random.default_rng(chance.randrange(100)).normal(size=(24, 6))
-    X[chance.randrange(24), chance.randrange(6)] = chance.choice([0, 1, np.nan, np.inf, 1e308, 1e39, 5e-324])
+    X = np.random.default_rng(chance.randrange(100)).normal(size=(36, 6))
+    X[chance.randrange(36), chance.randrange(6)] = chance.choice([0, 1, np.nan, np.inf, 1e308, 1e39, 5e-324])
     with np.errstate(all="ignore"):
         arrays = [X, X[:, :0], X[:0], X[0], X[None], X[:1], X[:, :5], np.float64(3), X * 0, X * 0 + 7, X * 1e160]
-        arrays += [X.astype(kind) for kind in ("e", "c8", "O", "U", ">f8", "g", "?")] + [np.array(["a", "b"] * 12)]
+        arrays += [X.astype(kind) for kind in ("e", "c8", "O", "U", ">f8", "g", "?")] + [np.array(["a", "b"] * 18)]
     array = chance.choice(arrays)
     if path.suffix == ".npy" and chance.random() < 0.3:
         text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }".ljust(117).encode()
@@ -194,10 +179,10 @@ def spoil_vectors(call: Call) -> bool:
         stored[chance.choice(list(stored))] = chance.choice([array, csr.indices[:1], [2**62, -1], b"no"])
         np.savez(path, **stored, allow_pickle=True)
     else:
-        rows = [list(X), [*X[:23], X[0][:3]], [*X[:23], None], ["a"] * 24, [[]] * 24, list(X.astype(str))]
-        ids = [range(24), ["a"] * 24, [None] * 24, ["a\n"] * 2 + ["b"] * 22]
+        rows = [list(X), [*X[:35], X[0][:3]], [*X[:35], None], ["a"] * 36, [[]] * 36, list(X.astype(str))]
+        ids = [range(36), ["a"] * 36, [None] * 36, ["a\n"] * 2 + ["b"] * 34]
         table = pd.DataFrame({"id": chance.choice(ids), "vector": chance.choice(rows)})
-        table.head(chance.choice([24, 24, 1, 0]))[chance.choice([["id", "vector"], ["id"], []])].to_parquet(path)
+        table.head(chance.choice([36, 36, 1, 0]))[chance.choice([["id", "vector"], ["id"], []])].to_parquet(path)
     return True
 
 

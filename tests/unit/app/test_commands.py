@@ -12,9 +12,7 @@ import pytest
 
 from lookalike import __version__
 from lookalike.app.options import StageReport
-from lookalike.studies.finegrained import own_triplets
 
-PLAN = "--neighbours neighbours.csv --queries 3 --retrieved 2 --random"
 GOOD = {
     "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
     "rank": "rank m.lookalike photos/red/1.png --gallery photos -k 2",
@@ -27,47 +25,6 @@ GOOD = {
     "ratings": "ratings plan.csv ada.csv",
     "evaluate-triplets": "evaluate-triplets release --features color --jobs 1",
 }
-
-MISTAKES = [
-    ("fit nowhere", "there is no folder nowhere"),
-    ("fit empty", "empty holds no class folders"),
-    ("fit photos --output photos.lookalike --learner Oases", "there is no learner 'Oases'"),
-    ("fit photos --set n_steps=1 --set n_steps=2", "a setting is given twice"),
-    ("fit photos --labels a --triplets b", "give labels or triplets, not both"),
-    ("fit photos --representation sifter", "there is no representation 'sifter'"),
-    ("fit photos --representation hog --words 5", "--words is for visterms"),
-    ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are fixed"),
-    ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
-    ("rank m.lookalike corrupt/red/broken.png --gallery photos", "no query can be used (corrupt/red/broken.png: "),
-    ("rank m.lookalike photos/red/1.png --gallery photos --html p.txt", "p.txt must end in .html"),
-    ("features photos --output v.txt", "v.txt must end in .npz or .npy"),
-    ("features photos --output labels.npy --representation color", "labels.csv exists and was not written by"),
-    (f"rate new.csv --images release --output p.html {PLAN} 2", "of the plan cannot be shown"),
-    (f"rate plan.csv --images photos --output p.html {PLAN} 3", "holds another plan"),
-    (f"rate new.csv --images photos --output p.html {PLAN} 99", "no plan can be drawn from neighbours.csv: only 8 ima"),
-    ("evaluate-triplets release --features hog --output table.txt", "must end in .csv or .parquet"),
-    ("evaluate-triplets release --features hog --output release/t0/new.csv", "would lie in the folder release: "),
-    ("evaluate-triplets release --model color.lookalike --features hog,color", "would both be called color in the tab"),
-    ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images"),
-    ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
-    ("ratings plan.csv ada.csv --output ./hard.csv", "hard.csv would be written over ada.csv"),
-    ("fit photos --representation m.lookalike --output m.lookalike", "would be written over m.lookalike"),
-    ("features photos --output v.npy --paths linked.csv --representation color", "be written over v.npy"),
-    ("features photos --output photo.npy --representation color", "photo.npy is a link to"),
-    (f"ratings plan.csv ada.csv --output {'o' * 300}.csv", "cannot be written: File name too long; name another file"),
-    *[
-        (line.format(target), sentence)
-        for line in (
-            *("ratings plan.csv ada.csv --output {}", f"rate {{}} --images photos --output p.html {PLAN} 2"),
-            *("rank m.lookalike photos/red/1.png --gallery photos --html {}", "features photos --output {}"),
-        )
-        for target, sentence in (
-            ("photos/red/2.png", "photos/red/2.png must end in"),
-            ("linked.pipe", "is a pipe"),
-            ("loop", "Too many levels of symbolic links"),
-        )
-    ],
-]
 
 WRONG_USE = [
     ("", "missing command", ""),
@@ -96,20 +53,6 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
     assert said.out
     if name in ("fit", "features", "rate", "index", "export"):
         assert call(GOOD[name], "--quiet") == (0, "", "")
-
-
-@pytest.mark.parametrize(("line", "sentence"), MISTAKES)
-def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, here, refused, monkeypatch):
-    network = lambda path: own_triplets.OwnNetwork(None, {}, path.stem)  # noqa: E731 (which need not be there)
-    monkeypatch.setattr(own_triplets, "own_network", network)
-    (here / "hard.csv").hardlink_to("ada.csv")
-    links = {"linked.csv": "v.npy", "linked.pipe": "pipe", "loop": "loop", "photo.npy": "photos/red/2.png"}
-    for link, target in links.items():
-        (here / link).symlink_to(target)
-    os.mkfifo("pipe")
-    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
-    assert sentence in refused(line)
-    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize(

@@ -115,43 +115,6 @@ def test_a_file_is_the_same_under_every_name_and_none_comes_from_elsewhere(index
         assert f"{name} does not lie in linked" in refused(index, name)
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("index m.lookalike empty", "holds no photograph"),
-        ("index m.lookalike photos --output m.lookalike", "would be written over m.lookalike"),
-        ("index m.lookalike v.npy", "v.npy is a file of vectors"),
-        ("index m.lookalike photos --output new.lookalike --add q.png", "there is no gallery new.lookalike yet"),
-        ("index m.lookalike photos --add q.png", "q.png does not lie in photos"),
-        ("index m.lookalike photos --remove photos/none.png", "has no image none.png"),
-        (f"index m.lookalike release --output {GALLERY}", "is of the images in photos"),
-        (f"index other.lookalike photos --output {GALLERY}", "is of another model than other.lookalike"),
-        (f"rank other.lookalike q.png --gallery {GALLERY}", "was described by another model than other.lookalike"),
-        (f"{RANK} --compare", "has no vectors before learning"),
-        ("rank m.lookalike q.png --gallery m.lookalike", "m.lookalike is not a lookalike gallery"),
-        ("rank m.lookalike q.png --gallery cut.lookalike", "cut.lookalike is not a complete model file"),
-        ("rank m.lookalike q.png --gallery moved/g.lookalike", "there is no folder moved/photos"),
-        ("export m.lookalike photos --output photos", "photos holds blue, which would be lost"),
-        ("export m.lookalike photos --rank 9999", "rank must be a whole number from 1 to 17"),
-        ("export m.lookalike photos --index IVF0,Flat", "no index 'IVF0,Flat' can be built of any rows of 17 dim"),
-        ("export m.lookalike photos --index HNSW0", "no index 'HNSW0' can be built"),  # it would end the program
-        ("export e.lookalike photos --rank 2", "Euclidean has learned no directions"),
-    ],
-)
-def test_a_mistake_is_one_sentence_and_changes_no_file(line, sentence, indexed, refused):
-    Path("cut.lookalike").write_bytes(Path(GALLERY).read_bytes()[:5000])
-    Path("moved").mkdir()
-    shutil.copy(GALLERY, "moved/g.lookalike")
-    model = lookalike.load("m.lookalike")
-    model.learner_.W_ = model.learner_.W_ * 2
-    model.save("other.lookalike")
-    model.pipeline_.set_params(learner=lookalike.learners.Euclidean().fit(np.eye(model.learner_.n_features_in_)))
-    model.save("e.lookalike")
-    before = {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()}
-    assert sentence in refused(line)
-    assert {path: path.read_bytes() for path in indexed.rglob("*") if path.is_file()} == before
-
-
 def test_a_gallery_is_asked_without_libraries_that_take_long_to_import(indexed, imported):
     heavy = "sklearn pandas pyarrow scipy numba torch faiss skimage matplotlib tqdm rich"
     said, libraries = imported(RANK.split(), *heavy.split())

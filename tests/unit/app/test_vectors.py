@@ -1,10 +1,9 @@
-"""Vectors of one's own: every kind of file is the same rows, every command takes them, a mistake is one sentence."""
+"""Vectors of one's own: every kind of file is the same rows, and every command takes them."""
 
 import json
 import os
 import re
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from made_place import COUNTED, IDS, LABELS, TABLE, TRIPLETS, D, X, Y, array, arrow, csv, frame
 from project import ROOT
 
 import lookalike
@@ -20,42 +20,11 @@ from lookalike import ImageSimilarity, Similarity
 from lookalike.app.choice import choose_learner
 from lookalike.app.gallery import export
 from lookalike.app.learning import held_out_answers
-from lookalike.app.rows import VECTORS, make_rows
+from lookalike.app.rows import make_rows
 from lookalike.app.vectors import read_vectors
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.learners import MCML, Euclidean
-
-POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
-D = 6
-RANDOM = np.random.default_rng(0)
-Y = np.repeat(["a", "b", "c"], 12)
-X = (RANDOM.normal(size=(36, D)) + 3 * np.eye(3, D)[np.repeat(range(3), 12)]).round(3).astype(np.float32)
-IDS = [f"x{row}" for row in range(36)]
-TABLE = pd.DataFrame(X, columns=[f"d{place}" for place in range(D)])
-LABELS = pd.DataFrame({"id": IDS, "label": Y})
-NUMBERS = np.array([(i, (i // 12) * 12 + (i + 1) % 12, (i + 12) % 36) for i in range(36)])
-TRIPLETS = pd.DataFrame(np.array(IDS)[NUMBERS], columns=["query", "positive", "negative"])
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """The same vectors in every kind of file, with labels and triplets; the working folder."""
-    monkeypatch.chdir(tmp_path)
-    np.save("v.npy", X)
-    np.save("y.npy", Y)
-    sp.save_npz("v.npz", sp.coo_array(X))
-    pd.DataFrame({"emb": list(X), "label": Y}, index=IDS).to_parquet("v.parquet")
-    fixed = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel().astype(np.float64)), D)
-    pq.write_table(pa.table({"id": IDS, "emb": fixed, "label": Y, "note": IDS}), "fixed.parquet", row_group_size=10)
-    TABLE.assign(label=Y, id=IDS).to_parquet("wide.parquet")
-    TABLE.assign(sku=IDS, kind=Y).to_csv("v.csv", index=False)
-    TABLE.set_index(pd.Index(IDS)).to_csv("pandas.csv")
-    LABELS.to_csv("labels.csv", index=False)
-    LABELS.assign(id=range(36)).to_csv("numbers.csv", index=False)
-    TRIPLETS.to_csv("judged.csv", index=False)
-    return tmp_path
-
 
 FORMATS = {
     "v.npy": {"labels": "y.npy"},
@@ -64,32 +33,20 @@ FORMATS = {
     "fixed.parquet": {},
     "wide.parquet": {},
     "v.csv": {"id_column": "sku", "label_column": "kind"},
-    "pandas.csv": {"labels": "labels.csv"},
+    "pandas.csv": {"labels": "classes.csv"},
 }
 
 
-def test_a_default_name_is_not_that_of_another_source(files, call, refused):
-    for _ in range(2):  # one's own model is written over
-        assert call("fit v.npy --labels y.npy --learner euclidean").status == 0
-    said = refused("fit v.csv --id-column sku --label-column kind")
-    assert said == "lookalike: v.lookalike is the model of v.npy: name that of v.csv by --output\n"
-
-
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_kind_of_file_holds_the_same_rows(files, name):
-    rows = read_vectors(name, **FORMATS[name])
+def test_every_kind_of_file_holds_the_same_rows(here, name):
+    odd = (here / name).rename(here / os.fsdecode(b"\xff" + name.encode()))  # its name may hold any bytes
+    rows = read_vectors(odd, **FORMATS[name])
     is_numbered = FORMATS[name].get("labels") in ("y.npy", "numbers.csv")
     assert rows.ids.tolist() == (list(map(str, range(36))) if is_numbered else IDS)
     assert (rows.labels.tolist(), rows.left_out, rows.noun) == (Y.tolist(), [], "vector")
     dense = rows.X.toarray() if sp.issparse(rows.X) else rows.X
     np.testing.assert_array_equal(dense.astype(np.float32), X)
     assert (rows.contents == make_rows(sp.csr_array(X) if sp.issparse(rows.X) else X).contents).all()
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_the_name_of_a_file_may_hold_any_bytes(files, name):
-    odd = (files / name).rename(files / os.fsdecode(b"\xff" + name.encode()))
-    assert len(read_vectors(odd, **FORMATS[name])) == len(IDS)
 
 
 @pytest.mark.parametrize("store", [np.float64, np.float32, sp.csr_array])
@@ -106,7 +63,7 @@ def test_vectors_of_any_size_are_learned_from_alike(store):
 
 
 @pytest.mark.parametrize("name", ["v.npz", "v.parquet", "v.csv"])  # sparse, a column of lists, and a column each
-def test_every_command_takes_vectors(files, name, call, result):
+def test_every_command_takes_vectors(here, name, call, result):
     given = [word for key, value in FORMATS[name].items() for word in (f"--{key.replace('_', '-')}", value)]
     said = call("fit", name, *given, "--output m.lookalike --hold-out 0.25 --scaling length --set n_steps=200")
     assert f"{name}: 36 vectors of 6 dimensions; " in said.err
@@ -138,7 +95,7 @@ def test_every_command_takes_vectors(files, name, call, result):
 
 @pytest.mark.parametrize(("learner", "how"), [("OASIS", "--set n_steps=200"), ("RCA", ""), ("DiagonalOASIS", "")])
 @pytest.mark.parametrize("name", ["v.npy", "photos"])
-def test_learned_vectors_are_written_as_an_index_takes_them(files, place, learner, how, name, result, call):
+def test_learned_vectors_are_written_as_an_index_takes_them(here, place, learner, how, name, result, call):
     source, labels = (place / "photos", ()) if name == "photos" else (name, ("--labels", "y.npy"))
     scaling = "--scaling length" if name == "v.npy" else ""
     assert call("fit", source, *labels, "--output m.lookalike --learner", learner, how, scaling).status == 0
@@ -152,7 +109,7 @@ def test_learned_vectors_are_written_as_an_index_takes_them(files, place, learne
         np.testing.assert_array_equal(np.load("gallery.npy"), X)
 
 
-def test_triplets_by_id_all_add_up(files, call, result):
+def test_triplets_by_id_all_add_up(here, call, result):
     odd = [("x0", "x1", "gone"), ("x0", "lost", "x20"), ("x0", "x0", "x20"), ("x0", "", "x20")]
     pd.concat([TRIPLETS, pd.DataFrame(odd, columns=TRIPLETS.columns)]).to_csv("judged.csv", index=False)
     fit = "fit v.parquet --triplets judged.csv --output t.lookalike --set n_steps=30"
@@ -184,7 +141,7 @@ def test_triplets_by_id_all_add_up(files, call, result):
     assert "\n5 triplets = 5 learned from + 0 held out + 0 left out\n" in said.out
 
 
-def test_judgements_of_people_are_read_by_their_columns_and_agreement_is_told(files, call, result):
+def test_judgements_of_people_are_read_by_their_columns_and_agreement_is_told(here, call, result):
     # each question is asked twice, of rows in either order; people differ on one of four
     again = pd.concat([TRIPLETS, TRIPLETS.iloc[::4, [0, 2, 1]].set_axis(TRIPLETS.columns, axis=1)])
     again = pd.concat([again, TRIPLETS.drop(TRIPLETS.index[::4])])
@@ -206,7 +163,7 @@ def test_judgements_of_people_are_read_by_their_columns_and_agreement_is_told(fi
     assert 0.1 < marked.mean() < 0.5
 
 
-def test_rows_without_a_partner_are_counted_and_rows_of_one_class_are_refused(files, call, refused):
+def test_rows_without_a_partner_are_counted_and_rows_of_one_class_are_refused(here, call, refused):
     table = pd.DataFrame(X).add_prefix("d").assign(id=IDS, label=Y)
     table.loc[table.index[:6], "label"] = [f"alone {i}" for i in range(6)]
     table.to_csv("some.csv", index=False)
@@ -219,7 +176,7 @@ def test_rows_without_a_partner_are_counted_and_rows_of_one_class_are_refused(fi
     assert "any order is right: give rows of two classes or more (in cross-validation: cv=StratifiedKFold" in said.err
 
 
-def test_one_query_has_no_interval_and_no_verdict(files, call, result):
+def test_one_query_has_no_interval_and_no_verdict(here, call, result):
     pd.DataFrame([("x0", "x20", "x1")], columns=TRIPLETS.columns).to_csv("one.csv", index=False)
     call("fit v.parquet --output m.lookalike --set n_steps=50")
     answer = result("evaluate m.lookalike v.parquet --triplets one.csv --all")
@@ -290,7 +247,7 @@ def test_the_page_on_own_vectors_prints_what_the_commands_do(tmp_path, monkeypat
             assert [line for line in lines[0] if line not in lines[1]] == []
 
 
-def test_a_fit_of_no_steps_says_that_nothing_was_learned(files, call):
+def test_a_fit_of_no_steps_says_that_nothing_was_learned(here, call):
     said = call("fit v.parquet --output m.lookalike --set n_steps=0")
     assert "OASIS learned nothing from 36 vectors of 3 classes: it took 0 steps, and ranks as before" in said.out
     assert "learned nothing" in call("info m.lookalike").out
@@ -306,7 +263,7 @@ def test_long_ids_are_shortened_and_labels_of_several_words_quoted(tmp_path, cal
     assert max(map(len, said.splitlines())) < 300
 
 
-def test_some_rows_have_labels_and_others_may_still_be_ranked(files, call, result):
+def test_some_rows_have_labels_and_others_may_still_be_ranked(here, call, result):
     pd.concat([LABELS[:30], pd.DataFrame({"id": ["x0", "no"], "label": ["", "a"]})]).to_csv("labels.csv", index=False)
     said = call("fit pandas.csv --labels labels.csv --output m.lookalike --learner rca")
     assert "3 classes (a 12, b 12, c 6); 6 without a label" in said.err
@@ -372,7 +329,7 @@ def test_labels_go_with_their_ids(given, ids, labels):
     assert rows.ids.tolist() == (IDS if ids is None else [x.decode() if isinstance(x, bytes) else str(x) for x in ids])
 
 
-def test_labels_of_a_frame_in_another_order_go_with_the_ids_of_a_file(files):
+def test_labels_of_a_frame_in_another_order_go_with_the_ids_of_a_file(here):
     assert read_vectors("pandas.csv", labels=LABELLED.iloc[ORDER]).labels.tolist() == Y.tolist()
 
 
@@ -424,7 +381,7 @@ def test_columns_without_names_are_numbered_as_pandas_does(tmp_path, first, inde
     np.testing.assert_array_equal(read_vectors(tmp_path / "a.csv").X, X)
 
 
-def test_a_model_has_what_fit_found_whatever_is_asked_later(files):
+def test_a_model_has_what_fit_found_whatever_is_asked_later(here):
     model = Similarity(hold_out=0.25, random_state=2).fit("v.npy", LABELS.assign(id=range(36))[1:])
     about = model.about()
     LABELS[:30].assign(id=[*range(1, 30), "gone"]).to_csv("some.csv", index=False)
@@ -439,7 +396,7 @@ def test_a_model_has_what_fit_found_whatever_is_asked_later(files):
     assert type(model.fit("v.parquet", triplets=TRIPLETS[:9]).learner_).__name__ == "OASIS"
 
 
-def test_one_query_needs_no_list(files, place):
+def test_one_query_needs_no_list(here, place):
     model = Similarity(learner="Euclidean").fit("v.parquet")
     pd.testing.assert_frame_equal(model.rank("x3", "v.parquet"), model.rank(["x3"], "v.parquet"))
     query, images = place / "photos" / "red" / "3.png", lookalike.load(place / "m.lookalike")
@@ -447,52 +404,11 @@ def test_one_query_needs_no_list(files, place):
         assert images.rank(asked, place / "photos", k=3)["label"].tolist() == ["red"] * 3
 
 
-def test_rows_without_a_label_do_not_tell_what_fewer_dimensions_lose(files):
+def test_rows_without_a_label_do_not_tell_what_fewer_dimensions_lose(here):
     some = np.where(np.arange(36) % 2, Y, "")
     model = Similarity(learner="OASIS", parameters={"n_steps": 50}).fit(make_rows(X, labels=some))
     about = export(model, make_rows(X, labels=some), "out", to="npy", rank=3)
     assert {row["queries"] for row in about["measures"]} == {18}
-
-
-def csv(header, *lines):
-    return lambda path: path.write_text("\n".join([header, *lines, ""]))
-
-
-def array(values):
-    return lambda path: np.save(path, values)
-
-
-def parquet(**columns):
-    return lambda path: pd.DataFrame(columns).to_parquet(path)
-
-
-def changed(row, value):
-    copy = X.copy()
-    copy[row, 2] = value
-    return copy
-
-
-class Runs:
-    """What a pickle could run."""
-
-    def __reduce__(self):
-        return (os.mkdir, ("ran",))
-
-
-def labels(values):
-    return lambda path: (np.save(path.with_name("l.npy"), np.array(values, dtype=object)), array(np.eye(3))(path))
-
-
-def arrow(**columns):
-    return lambda path: pq.write_table(pa.table(columns), path)
-
-
-def frame(table):
-    return lambda path: table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
-
-
-def content(text, encoding="utf-8"):
-    return lambda path: path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
 
 
 RAW = [bytes.fromhex(f"65a1f0c2e4b0a1b2c3d4e5f{row}") for row in range(3)]
@@ -502,7 +418,6 @@ DECIMALS = pa.array([[1.5, 2.25], [3, 4]], pa.list_(pa.float64())).cast(pa.list_
 DECIMAL = pa.array([1.5, 2]).cast(pa.decimal128(5, 2))
 BROKEN = [f"line\n{row}" if row % 3 == 0 else f"x{row}" for row in range(60_000)]  # some at each end of a block
 BROKEN_ROWS = [f'"{name}",{row}.5' for row, name in enumerate(BROKEN)]
-COUNTED = pd.DataFrame({"d0": 0.5, "kind": [*"ab"] * 10, "Id": range(1, 21)})
 COUNTS = [str(row) for row in range(1, 21)]
 BY_ID = {"label_column": "kind", "id_column": "Id"}
 COLUMN, L = np.array([["x"], ["y"], ["x"]]), {"labels": "l.npy"}
@@ -531,7 +446,7 @@ def test_a_table_has_one_meaning(tmp_path, monkeypatch, name, write, how, ids, c
     assert rows.labels.tolist() == (classes or [""] * len(ids))
 
 
-def test_no_reader_gives_arrow_a_file_of_python(files, monkeypatch):
+def test_no_reader_gives_arrow_a_file_of_python(here, monkeypatch):
     """Arrow frees such a file on a thread of its own, and may end the program there."""
     given = []
     for owner, function in ((pq, "ParquetFile"), (pd, "read_parquet"), (pa.csv, "read_csv")):
@@ -545,102 +460,7 @@ def test_no_reader_gives_arrow_a_file_of_python(files, monkeypatch):
     assert [type(source) for source in given] == [pa.OSFile] * 3
 
 
-def cut(path):
-    path.write_bytes((path.parent / "v.npy").read_bytes()[:200])
-
-
-NAMES = {"id": ["p", "q"]}
-FIRST_LINE = "a.csv has numbers in its first line: write the names of the columns there"
-OBJECTS = "Python objects in dtype.): save it by numpy.save, text as in numpy.save(name, labels.astype(str))"
-TWO_LISTS = [[1.0], [2.0]]
-MISTAKES = [
-    ("a.npy", array(changed(7, np.nan)), "a.npy has NaN, infinity or an empty cell in row 7 (from 0): give numbers"),
-    ("a.npy", array(changed([7, 9], np.inf)), "in row 7 (from 0) and 1 other rows"),
-    ("a.npy", array(X[0]), "a.npy has shape (6,): vectors need two dimensions, a row for each"),
-    ("a.npy", array(X.astype(str)), "a.npy holds values of type <U32, which are no real numbers"),
-    ("a.npy", array(COUNTED[["d0", "Id"]].to_numpy()), "numbers its rows in column 1 (from 0), which learning"),
-    *((f"a{suffix}", content(POINTER), "is a pointer of Git LFS, not") for suffix in VECTORS),
-    ("a.npy", cut, "a.npy cannot be read (mmap"),
-    ("a.npy", content("1,2"), "a.npy cannot be read (EOF: reading magic string, expected 8 bytes got 3): save it by"),
-    ("a.npy", lambda path: None, "there is no file of vectors a.npy: check the name"),
-    ("a.npz", lambda path: np.savez(path, X=X, y=Y), "a.npz cannot be read (it holds X, y, and no sparse matrix)"),
-    ("a.pkl", content("x"), "a.pkl is a file that ends in .pkl: name a folder of images, or save"),
-    ("a/b.npy", array(X), "a holds no class folders: sort its images into one folder per class"),
-    ("a.parquet", content("x"), "a.parquet is no Parquet file, or damaged ("),
-    ("a.parquet", parquet(**NAMES, v=[[1.0, 2.0], [1.0]]), "lengths under v: 2 numbers in row 0, 1 in row 1"),
-    ("a.parquet", parquet(**NAMES, v=[[1.0], None]), "lengths under v: 1 numbers in row 0, 0 in row 1"),
-    ("a.parquet", parquet(**NAMES, v=[["x"], ["y"]]), "has lists under v that hold no numbers: write lists of numbers"),
-    ("a.parquet", parquet(**NAMES, v=TWO_LISTS, w=TWO_LISTS), "a.parquet has lists under v and w: keep"),
-    ("a.parquet", parquet(**NAMES, v=["x", "y"]), "has text under v, and no numbers: name the column by --id-column"),
-    ("a.parquet", parquet(id=["p", "p"], v=TWO_LISTS), "has the id p twice, in rows 0 and 1 (from 0): give each"),
-    ("a.parquet", arrow(id=["p", "q"], v=LISTS, label=[["x"], ["y"]]), "there is a list in column label of "),
-    *(
-        (f"{name} --label-column kind", frame(COUNTED.rename(columns={"Id": column})), f"its rows under {column}, ")
-        for column in ("Id", "row_id", "case")
-        for name in ("a.csv", "a.parquet")
-    ),
-    ("a.csv --label-column kind", frame(COUNTED[::-3]), "rows under Id, which learning would take for a dimension"),
-    ("a.csv", csv("id,d0", "p,\u00bd"), "a.csv has '\u00bd' under d0, which is no number: correct that cell, or"),
-    ("a.csv", csv("id,d0,d1", "p,1,2", "q,3,"), "a.csv has NaN, infinity or an empty cell in the row of id q: give"),
-    ("a.csv", content("id,d0\np,1\n\u00e4,2\n", "latin-1"), "is not written in UTF-8 (line 3) but perhaps in Latin-1"),
-    ("a.csv", csv("id,d0,d1", "p,1,2,3"), "a.csv, line 2 has 4 fields, the header has 3: put quotation marks around"),
-    ("a.csv", csv("id,d0,d0", "p,1,2"), "a.csv has the column d0 more than once"),
-    *(("a.csv", csv(line, "1,2"), FIRST_LINE) for line in ("0.5,0.25", "3,1,2", "0,-1,-2", ",5,6")),
-    ("a.csv", csv("id,d0,d1"), "a.csv has no rows"),
-    ("v.npy", None, "v.npy has no labels: give labels or triplets by id in a file, by --labels or"),
-    ("v.npy --label-column kind", None, "v.npy has rows and no columns by name, so none named kind"),
-    ("v.csv --id-column no", None, "v.csv has no column no of ids: it has d0, d1, d2"),
-    ("v.npy --labels labels.csv", None, "where ids are row numbers from 0; and 35 more): save one label for each row"),
-    ("v.npy --labels wide.parquet", None, "wide.parquet is no table of labels, which ends in .csv: export it as CSV"),
-    ("v.npy --triplets judged.csv", None, "holds no triplet of three ids of v.npy (x0: it has no row in v.npy"),
-    ("v.npy --labels y.npy --representation hog", None, "v.npy holds vectors, and images are described by hog: name a"),
-    ("v.npy --labels y.npy --words 9", None, "--words is for images, and v.npy holds vectors: leave it out"),
-    ("photos --id-column id", Path.mkdir, "photos is no file of vectors, so it has no columns"),
-    ("a.npy --labels l.npy", labels([Runs()] * 3), OBJECTS),
-]
-
-
-@pytest.mark.parametrize(("line", "write", "sentence"), MISTAKES)
-def test_a_mistake_is_one_sentence_and_writes_nothing(files, line, write, sentence, refused):
-    name, *options = line.split()
-    if write is not None:
-        (files / name).parent.mkdir(parents=True, exist_ok=True)
-        write(files / name)
-    before = sorted(files.rglob("*"))
-    assert sentence in refused("fit", name.split("/")[0], *options, "--output m.lookalike")
-    assert sorted(files.rglob("*")) == before
-
-
-ASKED_WRONGLY = [
-    ("rank v.lookalike x3 --gallery v.npy", "v.npy has no row of the id x3: name ids in it, or one file of vectors"),
-    ("rank v.lookalike 3 --gallery photos", "photos is no file of vectors of 6 dimensions: name one that ends in .npy"),
-    ("rank v.lookalike 3 --gallery v.npz", "v.npz is sparse, and the model compares dense vectors: save it as .npy"),
-    ("rank v.lookalike 3 --gallery w.npy", "w.npy has 4 dimensions, and the model compares vectors of 6: give"),
-    ("rank v.lookalike 3 --gallery v.npy --html p.html", "a page shows images, and v.lookalike ranks vectors"),
-    ("evaluate m.lookalike v.npy --labels y.npy", "v.npy holds vectors, and images are described by color: name a"),
-    (
-        "features v.npy --output f.npz --representation v.lookalike",
-        "vectors of vectors are dense: name a file that ends",
-    ),
-    ("features v.npy --output v.npy --representation v.lookalike", "v.npy would be written over v.npy"),
-    (
-        "features v.npy --output f.npy --representation dissim.lookalike --learned queries",
-        "no index can hold what was learned",
-    ),
-]
-
-
-@pytest.mark.parametrize(("line", "sentence"), ASKED_WRONGLY)
-def test_a_model_is_asked_with_what_it_learned_from(files, place, line, sentence, refused):
-    np.save("w.npy", X[:, :4])
-    Similarity(learner="Euclidean", scaling="length").fit("v.npy", "y.npy").save("v.lookalike")
-    Similarity(learner="DissimOASIS", parameters={"n_steps": 50}).fit("v.npy", "y.npy").save("dissim.lookalike")
-    (files / "m.lookalike").symlink_to(place / "m.lookalike")
-    (files / "photos").symlink_to(place / "photos")
-    assert sentence in refused(line)
-
-
-def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refused(files, call):
+def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refused(here, call):
     Similarity(learner="OASIS", scaling="length", parameters={"n_steps": 50}).fit("wide.parquet").save("v.lookalike")
     TABLE[TABLE.columns[::-1]].assign(id=IDS, label=Y).to_csv("turned.csv", index=False)
     answers = [call("evaluate", "v.lookalike", file, "--all", "--json") for file in ("wide.parquet", "turned.csv")]
@@ -684,7 +504,7 @@ def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refu
 @pytest.mark.parametrize(
     "line", ["evaluate v.lookalike far.npy --labels y.npy --all", "rank v.lookalike far.npy --gallery far.npy"]
 )
-def test_vectors_of_a_length_that_no_product_can_hold_are_refused(files, call, far, line):
+def test_vectors_of_a_length_that_no_product_can_hold_are_refused(here, call, far, line):
     Similarity(learner="OASIS", scaling="length", parameters={"n_steps": 50}).fit("v.npy", "y.npy").save("v.lookalike")
     np.save("far.npy", far)
     said = call(line)
