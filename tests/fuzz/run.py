@@ -24,9 +24,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +81,7 @@ export m.lookalike photos --to npy --cache cache
 export v.lookalike v.parquet --to faiss --index HNSW8 --output exported
 export v.lookalike v.npy --to npy --rank 2 --labels numbers.csv --json
 """
-COMMANDS: dict[str, list[list[str]]] = {}
+COMMANDS = {}
 for line in LINES.split("\n")[1:-1]:
     COMMANDS.setdefault(line.split()[0], []).append(line.split())
 
@@ -102,15 +100,13 @@ NAMES += WORDS["names"].split()
 bag_of_visterms.N_PIXELS = 4000  # to learn colours from, which is most of the time of a fit
 
 
-@dataclass
 class Call:
     """A command line in a folder, and the generator that spoils both."""
 
-    here: Path
-    argv: list[str]
-    random: random.Random
+    def __init__(self, here, argv, chance):
+        self.here, self.argv, self.random = here, argv, chance
 
-    def pick(self, *suffixes: str) -> Path | None:
+    def pick(self, *suffixes):
         """Return a file that the command line names, or one in a folder that it names, or such a folder; or None."""
         named = [self.here / word for word in self.argv[1:] if word and os.path.exists(self.here / word)]
         inside = [path for folder in named if folder.is_dir() for path in sorted(folder.rglob("*"))]
@@ -119,7 +115,7 @@ class Call:
         return self.random.choice(found) if found else None
 
 
-def make_inputs(here: Path) -> None:
+def make_inputs(here):
     """Make a folder in which every line of `LINES` works, and make it the working folder."""
     from lookalike.deep.configuration import SMALL  # torch takes seconds, and few calls need it
     from lookalike.deep.model_io import save_network
@@ -139,7 +135,7 @@ def make_inputs(here: Path) -> None:
             raise RuntimeError(line)
 
 
-def spoil_bytes(call: Call) -> bool:
+def spoil_bytes(call):
     """Flip, cut off, insert, repeat or replace bytes of a file."""
     if (path := call.pick()) is None or not path.is_file():
         return False
@@ -157,7 +153,7 @@ def spoil_bytes(call: Call) -> bool:
     return True
 
 
-def spoil_vectors(call: Call) -> bool:
+def spoil_vectors(call):
     """Write vectors or labels of a wrong shape, type or value, or a file that says it holds far more than it does."""
     if (path := call.pick(".npy", ".npz", ".parquet")) is None:
         return False
@@ -186,7 +182,7 @@ def spoil_vectors(call: Call) -> bool:
     return True
 
 
-def spoil_name(call: Call) -> bool:
+def spoil_name(call):
     """Give a file, a folder or an output another name, and call it so where the command line does."""
     name, chance = call.random.choice(NAMES), call.random
     outputs = [place + 1 for place, word in enumerate(call.argv[:-1]) if word in ("--output", "--html", "--paths")]
@@ -203,15 +199,15 @@ def spoil_name(call: Call) -> bool:
     return True
 
 
-def _replace(call: Call, path: Path) -> bool:
+def _replace(call, path):
     """Put what is no file, or no folder, in place of what is there."""
     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
 
-    def link_to_pipe() -> None:
+    def link_to_pipe():
         os.mkfifo(pipe := path.with_name(f"pipe{call.random.random()}"))
         path.symlink_to(pipe)
 
-    def file_of_holes() -> None:
+    def file_of_holes():
         path.touch()
         os.truncate(path, 5 * 2**30 if path.suffix == ".lookalike" else 2**29)
 
@@ -221,7 +217,7 @@ def _replace(call: Call, path: Path) -> bool:
     return True
 
 
-def spoil_kind(call: Call) -> bool:
+def spoil_kind(call):
     """Put a pipe, a loop of links, a socket, a folder, an endless file or nothing in place of an input or output."""
     named = {"new.lookalike", "new.npy", "table.csv", "page.html", "exported", "counts"}.intersection(call.argv)
     if named and call.random.random() < 0.3:
@@ -233,7 +229,7 @@ def spoil_kind(call: Call) -> bool:
     return path is not None and os.path.lexists(path) and _replace(call, path)
 
 
-def spoil_permissions(call: Call) -> bool:
+def spoil_permissions(call):
     """Take permissions of a file, a folder or the working folder away."""
     path = call.here if call.random.random() < 0.2 else call.pick()
     if path is None or not path.exists():
@@ -242,7 +238,7 @@ def spoil_permissions(call: Call) -> bool:
     return True
 
 
-def spoil_options(call: Call) -> bool:
+def spoil_options(call):
     """Change, drop, repeat or add a word of the command line."""
     chance, argv = call.random, call.argv
     place = chance.randrange(1, len(argv)) if len(argv) > 1 else 0
@@ -254,14 +250,14 @@ def spoil_options(call: Call) -> bool:
     return True
 
 
-def leave(call: Call) -> bool:
+def leave(call):
     """Change nothing."""
     return True
 
 
 VALID = "as it should be"
 # in the order in which a call is spoilt by two of them: the later ones need not understand what they spoil
-KINDS: dict[str, Callable[[Call], bool]] = {
+KINDS = {
     VALID: leave,
     "full disk": leave,
     "vectors": spoil_vectors,
@@ -273,7 +269,7 @@ KINDS: dict[str, Callable[[Call], bool]] = {
 }
 
 
-def spoil(call: Call) -> str:
+def spoil(call):
     """Spoil a call in one way, or now and then in two, and return the last."""
     names, chance = list(KINDS), call.random
     chosen = {chance.choice(names), chance.choice(names)} if chance.random() < 0.2 else {chance.choice(names)}
@@ -291,12 +287,10 @@ ENCODINGS = ["utf-8"] * 9 + ["ascii"]
 """Of the output."""
 TEMPORARY = re.compile(r"\..*\.part(\..*)?|\..*\.former|\.probe|tmp.*")
 
-Snapshot = dict[str, tuple[object, ...]]
 
-
-def snapshot(folder: Path) -> Snapshot:
+def snapshot(folder):
     """Return what tells whether anything below a folder changed; the times of folders do not count."""
-    found: Snapshot = {}
+    found = {}
     for root, folders, names in os.walk(folder):
         for path in (os.path.join(root, name) for name in [*folders, *names]):
             with suppress(PermissionError):  # of a folder that can be listed and not entered
@@ -306,7 +300,7 @@ def snapshot(folder: Path) -> Snapshot:
     return found
 
 
-def changes(before: Snapshot, after: Snapshot, argv: list[str], failed: bool) -> list[str]:
+def changes(before, after, argv, failed):
     """Return what a command changed below its folder that its line does not name, and what is left of a failure."""
     places = (os.path.abspath, os.path.realpath)
     named = [os.path.relpath(place(Path("here", word))) for word in argv[1:] for place in places]
@@ -325,7 +319,7 @@ def changes(before: Snapshot, after: Snapshot, argv: list[str], failed: bool) ->
     return found
 
 
-def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
+def wrong_words(status, out, err, argv):
     """Return what is wrong with what a command said."""
     found = [f"exit status {status}"] if status not in (0, 1, 2) else []
     words = re.sub(r"\(.*\)", "()", err.split("Traceback")[0])
@@ -350,114 +344,96 @@ def wrong_words(status: int, out: str, err: str, argv: list[str]) -> list[str]:
     return found
 
 
-class Caller:
-    """Calls commands with hostile inputs in a folder, and counts what comes of it."""
-
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.folder, self.box, self.seed = folder, folder / "box", seed
-        self.ends: Counter[tuple[str, int]] = Counter()
-        self.failures: list[str] = []
-
-    def prepare(self, numbers: Sequence[int]) -> None:
-        """Make the inputs, call every line that will be called, which imports what is needed, and give up all rights.
-
-        As nobody, this process may not be able to read the modules of an interpreter that belongs to somebody else.
-        """
-        os.environ.update(HOME=str(self.box / "home"), TMPDIR=str(self.box / "tmp"), COLUMNS="400")
-        tempfile.tempdir = None
-        make_inputs(self.folder / "valid")
-        refused = []
-        for line in {" ".join(self.chosen(number)[1]) for number in numbers}:
-            self.refill()
-            os.chdir(self.box / "here")
-            said = io.StringIO()
-            with redirect_stdout(said), redirect_stderr(said):
-                refused += [f"{line}: {said.getvalue()}"] if main(line.split()) else []
-            spoil(Call(self.box / "here", line.split(), random.Random(line)))
-        if refused:
-            raise RuntimeError("\n".join(refused))
-        for encoding in (*ENCODINGS, "unicode_escape"):
-            codecs.lookup(encoding)
-        gc.freeze()  # or a child copies what its collector touches
-        if os.geteuid() == 0:
-            for path in [self.folder, *self.folder.rglob("*")]:
-                os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-            os.setgroups([])
-            os.setresgid(NOBODY, NOBODY, NOBODY)
-            os.setresuid(NOBODY, NOBODY, NOBODY)
-
-    def chosen(self, number: int) -> tuple[random.Random, list[str]]:
-        """Return the generator of a call, and the line chosen by it."""
-        chance = random.Random(f"{self.seed} {number}")
-        return chance, chance.choice(COMMANDS[chance.choice(sorted(COMMANDS))])
-
-    def remove(self) -> None:
-        """Remove the working folder and its like, whatever permissions there are."""
-        os.chdir(self.folder)
-        for root, folders, _ in os.walk(self.box):
-            for path in (os.path.join(root, name) for name in folders):
-                if not os.path.islink(path):
-                    os.chmod(path, 0o700)
-        shutil.rmtree(self.box, ignore_errors=not self.box.exists())
-
-    def refill(self) -> None:
-        """Make the working folder, the home and the temporary folder again."""
-        self.remove()
-        shutil.copytree(self.folder / "valid", self.box / "here", symlinks=True)
-        (self.box / "home").mkdir()
-        (self.box / "tmp").mkdir()
-
-    def call(self, number: int) -> None:
-        """Make one call of a command, and note what is wrong with it."""
-        chance, line = self.chosen(number)
-        self.refill()
-        os.chdir(self.box / "here")
-        call = Call(self.box / "here", list(line), chance)
-        kind = spoil(call)
-        before = snapshot(self.box)
-        status, out, err = self.run(call, DISK if kind == "full disk" else None, chance.choice(ENCODINGS))
-        found = ["fails, and nothing was spoilt"] if status and kind == VALID else []
-        found += wrong_words(status, out, err, call.argv)
-        os.chdir(self.box)
-        found += changes(before, snapshot(self.box), call.argv, status != 0)
-        self.ends[kind, status] += 1
-        if found:
-            self.failures.append(f"{self.seed} {number} ({kind}): {call.argv}\n  {found}\n  {err[-2000:]}")
-            print(self.failures[-1], flush=True)
-
-    def run(self, call: Call, disk: int | None, encoding: str) -> tuple[int, str, str]:
-        """Run a command line in a process of its own; the status of one that hangs is 124, of one killed -signal."""
-        if not (child := os.fork()):
-            status = 70
-            try:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                os.setpgid(0, 0)
-                resource.setrlimit(resource.RLIMIT_AS, (size := MEMORY + in_use(), size))
-                resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-                for number, name in enumerate(("out", "err"), 1):
-                    os.dup2(os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-                sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), encoding)
-                sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), encoding, "backslashreplace", write_through=True)
-                if disk is not None:
-                    resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
-                status = main(call.argv)
-            except Exception:  # noqa: BLE001 (that there is one is what is looked for)
-                traceback.print_exc()
-            finally:
-                os._exit(status)
-        end, pause = time.monotonic() + PATIENCE, 0.002
-        while not (done := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
-            time.sleep(pause := min(0.05, 1.3 * pause))
-        if not done[0]:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-        status = os.waitstatus_to_exitcode(done[1]) if done[0] else 124
-        return status, *((self.folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
+def chosen(seed, number):
+    """Return the generator of a call, and the line chosen by it."""
+    chance = random.Random(f"{seed} {number}")
+    return chance, chance.choice(COMMANDS[chance.choice(sorted(COMMANDS))])
 
 
-def in_use() -> int:
-    """Return the bytes of address space that this process has."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+def refill(folder):
+    """Make the working folder, the home and the temporary folder again, whatever permissions there are."""
+    os.chdir(folder)
+    for root, folders, _ in os.walk("box"):
+        for path in (os.path.join(root, name) for name in folders):
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    shutil.rmtree("box", ignore_errors=not os.path.exists("box"))
+    shutil.copytree("valid", "box/here", symlinks=True)
+    os.mkdir("box/home")
+    os.mkdir("box/tmp")
+    os.chdir("box/here")
+
+
+def prepare(folder, lines):
+    """Make the inputs, call every line that will be called, which imports what is needed, and give up all rights.
+
+    As nobody, this process may not be able to read the modules of an interpreter that belongs to somebody else.
+    """
+    os.environ.update(HOME=str(folder / "box/home"), TMPDIR=str(folder / "box/tmp"), COLUMNS="400")
+    tempfile.tempdir = None
+    make_inputs(folder / "valid")
+    for line in lines:
+        refill(folder)
+        with redirect_stdout(io.StringIO()) as said, redirect_stderr(said):
+            status = main(line.split())
+        if status:
+            raise RuntimeError(f"{line}: {said.getvalue()}")
+        spoil(Call(folder / "box/here", line.split(), random.Random(line)))
+    for encoding in (*ENCODINGS, "unicode_escape"):
+        codecs.lookup(encoding)
+    gc.freeze()  # or a child copies what its collector touches
+    if os.geteuid() == 0:
+        for path in [folder, *folder.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def make_call(folder, seed, number):
+    """Make one call of a command; return of what kind, its status, and what is wrong with it."""
+    chance, line = chosen(seed, number)
+    refill(folder)
+    call = Call(folder / "box/here", list(line), chance)
+    kind = spoil(call)
+    before = snapshot(folder / "box")
+    status, out, err = run(folder, call.argv, DISK if kind == "full disk" else None, chance.choice(ENCODINGS))
+    found = ["fails, and nothing was spoilt"] if status and kind == VALID else []
+    found += wrong_words(status, out, err, call.argv)
+    os.chdir(folder / "box")
+    found += changes(before, snapshot(folder / "box"), call.argv, status != 0)
+    return kind, status, f"{seed} {number} ({kind}): {call.argv}\n  {found}\n  {err[-2000:]}" if found else ""
+
+
+def run(folder, argv, disk, encoding):
+    """Run a command line in a process of its own; the status of one that hangs is 124, of one killed -signal."""
+    if not (child := os.fork()):
+        status = 70
+        try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.setpgid(0, 0)
+            in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY + in_use, MEMORY + in_use))
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+            for number, name in enumerate(("out", "err"), 1):
+                os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+            sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), encoding)
+            sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), encoding, "backslashreplace", write_through=True)
+            if disk is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
+            status = main(argv)
+        except Exception:  # noqa: BLE001 (that there is one is what is looked for)
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    end, pause = time.monotonic() + PATIENCE, 0.002
+    while not (done := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
+        time.sleep(pause := min(0.05, 1.3 * pause))
+    if not done[0]:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    status = os.waitstatus_to_exitcode(done[1]) if done[0] else 124
+    return status, *((folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
 
 
 if __name__ == "__main__":
@@ -469,15 +445,20 @@ if __name__ == "__main__":
     if os.environ.get("OMP_NUM_THREADS") != "1":
         parser.error("a process with several threads cannot be forked: set OMP_NUM_THREADS=1")
     numbers = range(options.calls) if options.only is None else [options.only]
-    with tempfile.TemporaryDirectory(prefix="lookalike-fuzz-") as folder, ExitStack() as at_end:
-        caller = Caller(Path(folder).absolute(), options.seed)
-        at_end.callback(caller.remove)
-        caller.prepare(numbers)
+    ends, failures = Counter(), []
+    with tempfile.TemporaryDirectory(prefix="lookalike-fuzz-") as name, ExitStack() as at_end:
+        folder = Path(name).absolute()
+        at_end.callback(refill, folder)
+        prepare(folder, {" ".join(chosen(options.seed, number)[1]) for number in numbers})
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):  # which ends the calls: what was found is said
             for number in numbers:
-                caller.call(number)
-    for (kind, status), n in sorted(caller.ends.items()):
+                kind, status, failure = make_call(folder, options.seed, number)
+                ends[kind, status] += 1
+                if failure:
+                    failures.append(failure)
+                    print(failure, flush=True)
+    for (kind, status), n in sorted(ends.items()):
         print(f"{n:7,} calls of the kind {kind} ended with {status}")
-    print(f"{len(caller.failures):,} of {caller.ends.total():,} calls failed")
-    sys.exit(bool(caller.failures))
+    print(f"{len(failures):,} of {ends.total():,} calls failed")
+    sys.exit(bool(failures))
