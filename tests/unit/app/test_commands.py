@@ -17,7 +17,7 @@ GOOD = {
     "fit": "fit photos --output new.lookalike --representation color --learner euclidean",
     "rank": "rank m.lookalike photos/red/1.png --gallery photos -k 2",
     "evaluate": "evaluate m.lookalike photos",
-    "features": "features photos --output v.npy --representation color",
+    "features": "features photos --output f.npy --representation color",
     "info": "info m.lookalike",
     "index": "index m.lookalike photos",
     "export": "export m.lookalike photos",

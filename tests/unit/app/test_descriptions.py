@@ -96,23 +96,19 @@ def test_a_vector_belongs_to_the_bytes_that_were_described(photos, tmp_path, mon
         assert np.array_equal(vector, describer.describe(contents[bytes(sha256).hex()]))
 
 
-def test_a_cached_codebook_serves_its_own_settings_and_seed_alone(photos, tmp_path):
-    found = read_images(photos)
-    images = tuple(part[:9] for part in found.files)
-    for words, seed in ((20, 3), (24, 3), (20, 4)):
-        how = [Workers(cache=Cache(folder)) for folder in (tmp_path, None)]
-        cached, again = (make_representation("visterms", words=words).fit(images, seed, workers) for workers in how)
-        assert cached.shape == (9, words)
-        assert np.array_equal(cached.toarray(), again.toarray())
+NOW = representations.VERSIONS[-1]
 
 
-def test_what_another_version_has_described_is_described_again(photos, tmp_path, monkeypatch):
-    found = read_images(photos)
-    for n_groups in (2, 4):  # a codebook and descriptions
-        work = Workers(cache=Cache(tmp_path / "cache"))
-        make_representation("visterms", words=20).fit(tuple(part[:9] for part in found.files), 3, work)
-        assert len(list((tmp_path / "cache").iterdir())) == n_groups
-        monkeypatch.setattr(representations, "VERSIONS", [*representations.VERSIONS[:-1], "0"])
+@pytest.mark.parametrize(("words", "seed", "version"), [(24, 3, NOW), (20, 4, NOW), (20, 3, "0")])
+def test_a_cache_serves_its_own_settings_seed_and_version_alone(photos, tmp_path, monkeypatch, words, seed, version):
+    images = tuple(part[:9] for part in read_images(photos).files)
+    make_representation("visterms", words=20).fit(images, 3, Workers(cache=Cache(tmp_path / "cache")))
+    assert len(list((tmp_path / "cache").iterdir())) == 2  # a codebook and descriptions
+    monkeypatch.setattr(representations, "VERSIONS", [*representations.VERSIONS[:-1], version])
+    how = [Workers(cache=Cache(folder)) for folder in (tmp_path / "cache", None)]
+    cached, again = (make_representation("visterms", words=words).fit(images, seed, workers) for workers in how)
+    assert len(list((tmp_path / "cache").iterdir())) == 4
+    assert np.array_equal(cached.toarray(), again.toarray())
 
 
 def quick(name):

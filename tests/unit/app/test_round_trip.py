@@ -38,6 +38,7 @@ def painted_image(kind, label, random):
     return image
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::UserWarning")
 @pytest.mark.parametrize("representation", ["visterms", "wavelet", "color", "sift-like", "fisher", "hog", "texton"])
 @pytest.mark.parametrize("kind", ["icons", "blank", "black", "flat", "tiny"])
 def test_images_with_little_in_them(tmp_path, monkeypatch, call, kind, representation):

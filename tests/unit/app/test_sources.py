@@ -36,27 +36,6 @@ def test_what_cannot_be_used_is_named_with_its_reason(photos, painted):
     assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
 
 
-def test_links_to_images_and_to_class_folders_are_followed(photos):
-    folder = photos.parent / "linked"
-    folder.mkdir()
-    for name in ("red", "blue"):
-        (folder / name).mkdir()
-        for image in photos.glob(f"{name}/*.png"):
-            (folder / name / image.name).symlink_to(image)
-    (folder / "green").symlink_to(photos / "green")
-    (folder / "red" / "gone.png").symlink_to(photos / "nowhere")
-    for read in (read_images, read_gallery):
-        n_links = len(list(photos.glob("[rb]*/*.png"))) + 1
-        with pytest.warns(UserWarning, match=rf"^followed {n_links} links in \S+/linked$"):
-            found = read(folder)
-        pd.testing.assert_frame_equal(found.table(), read(photos).table())
-        assert reasons(found) == {"red/gone.png": "a link that leads nowhere"}
-    table = pd.DataFrame([("linked/GREEN/0.png", "cold"), ("red/0.png", "warm")], columns=["path", "label"])
-    assert read_images(folder, table).ids.tolist() == ["green/0.png", "red/0.png"]
-    with pytest.raises(LookalikeError, match=r"holds no class folders: [^(]*$"):
-        read_images(photos / "red")
-
-
 def test_labels_of_a_table(photos):
     table = photos.parent / "labels.csv"
     lines = ["label, path ,note", "warm,red/0.png,x", "warm,red/1.png,", "cold,blue/0.png,", ",blue/1.png,"]

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from rich.console import Console
 
 from lookalike.core.errors import escaped, escaped_in_page
-from lookalike.core.terminal import FROM_CLUSTER, WIDTH, RunDisplay, name_of_job, say_interrupted
+from lookalike.core.terminal import FROM_CLUSTER, WIDTH, RunDisplay, say_interrupted
 
 STEERING = [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F)]
 STEERING += [0xAD, 0x61C, 0x2066, 0xFEFF, 0xDCFF, 0xE0041]
@@ -62,14 +62,6 @@ def test_a_run_says_where_all_is_said_what_is_done_and_what_came_of_it(display, 
         assert stages == [["2/3", "scan:", "demo,"], ["3/3", "draw:", "demo,"]], "a line for each finished stage"
     assert "3 steps in 0:00:00." in text
     assert capsys.readouterr().out == "\nmain numbers\n"
-
-
-def test_a_job_is_named_by_what_it_does_and_of_what():
-    assert name_of_job("run_subset_words1000_ten_caltech20", ["caltech20", "words1000", "ten"]) == (
-        "run subset: caltech20, words1000, ten"
-    )
-    assert name_of_job("run_subset_words500_demo10_demo", ["demo", "words500", "demo10"]).startswith("run subset: demo")
-    assert name_of_job("draw_human_demo", []) == "draw human demo"
 
 
 def test_what_is_left_is_told_from_what_is_finished(display):

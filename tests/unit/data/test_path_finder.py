@@ -15,6 +15,7 @@ SPELT = {
     "red/\u00e4.png": "red/a\u0308.png",  # NFC of a file in NFD
     "red/A.png": "red/A.png",  # exact first
     "../beside.png": "../beside.png",  # a user's own table may name what lies elsewhere
+    "LINKED/0.png": "linked/0.png",  # through a link to a folder
     "Red/a.png": "it may be red/A.png or red/a.png: write the one that is meant",
     "../gone/0.png": "there is no such file",
     "red/0.jpg": "there is no such file; red/0.png may be meant: write that",
@@ -27,6 +28,7 @@ def test_a_file_is_found_however_a_table_spells_it(tmp_path, text, meant):
     for name in FILES:
         (photos / name).parent.mkdir(parents=True, exist_ok=True)
         (photos / name).touch()
+    (photos / "linked").symlink_to("red")
     text = text.format(photos=photos)
     found, lost = locate(photos, [text])
     assert (found.get(text), lost) in ((meant, []), (None, [(text, meant)]))
