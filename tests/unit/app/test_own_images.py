@@ -208,7 +208,7 @@ def test_a_page_escapes_names_and_marks_folders(here, fitted):
 
 
 def test_names_of_any_bytes_are_shown_and_cannot_steer_the_terminal(here, call, result, refused):
-    odd, shown = os.fsdecode(b"a\x1b[31m\xe2\x80\xae\n\xff"), "a\\x1b[31m\\u202e\\n\\udcff"
+    odd, escaped = os.fsdecode(b"a\x1b[31m\xe2\x80\xae\n\xff"), "a\\x1b[31m\\u202e\\n\\udcff"
     try:
         shutil.move("m.lookalike", f"{odd}.lookalike")
     except OSError:
@@ -222,8 +222,8 @@ def test_names_of_any_bytes_are_shown_and_cannot_steer_the_terminal(here, call, 
     assert ("a\\x1b\\n.png" in said.out, len(said.out.splitlines()), "bad\\x1b.png" in said.err) == (True, 2, True)
     assert "\x1b" not in said.out + said.err
     assert result(*rank)["results"][0]["neighbours"][0]["path"] == "a\x1b\n.png"
-    assert call(*rank, "--html", Path(f"{odd}.html")).out.startswith(f"{shown}.html: ")
-    assert shown.replace("\\n", "\n") in Path(f"{odd}.html").read_text(encoding="utf-8")
+    assert call(*rank, "--html", Path(f"{odd}.html")).out.startswith(f"{escaped}.html: ")
+    assert escaped.replace("\\n", "\n") in Path(f"{odd}.html").read_text(encoding="utf-8")
     assert "no\\x1b.png" in refused(*rank[:2], "no\x1b.png --gallery", Path(odd))
     assert result(EVALUATE, "color")["rejected"][0]["example"].startswith(f"{odd[:-1]}\\udcff.csv: ")
 
