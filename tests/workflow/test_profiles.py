@@ -92,16 +92,13 @@ def test_sbatch_is_asked_for_what_a_job_needs_and_why_it_refuses_is_said(project
     assert "--exclusive" not in other
 
 
-def test_what_is_timed_has_a_node_to_itself(project):
+def test_the_profile_names_rules_that_there_are_and_what_is_timed_has_a_node_to_itself(project):
     done = run(project, "--dry-run", "--forceall", "demo", config="config.yaml")
     jobs = re.findall(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)", done.stdout, re.M)
     assert jobs, done.stdout
     alone = {rule for rule, resources in jobs if "slurm_extra=--exclusive" in resources}
     # side studies have no times in their tables: they run alone on one machine for the memory that they take
     assert alone == {rule for rule, resources in jobs if "exclusive=1" in resources} - {"run_side_study"}
-
-
-def test_the_profile_names_rules_that_there_are(project):
     rules = project.snakemake("--list-rules", config="config.yaml").split()
     settings = yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())
     assert set(settings["set-resources"]) <= set(rules)

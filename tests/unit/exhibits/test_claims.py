@@ -72,10 +72,6 @@ def test_what_a_predicate_answers(predicate, parameters, groups, outcome):
     assert {row.key for row in found.rows} <= {row.key for group in groups for row in group}
 
 
-def test_every_predicate_is_tried():
-    assert {case[0] for case in CASES} == set(PREDICATES)
-
-
 FOLDS = [2.1, 2.9, 1.8, 2.4, 2.2]
 TESTED = corrected_t_test(FOLDS, 40, 25)
 ROW = Contrast("", "map", "a", "b", TESTED.mean, TESTED.low, TESTED.high, TESTED.p, 5, "folds")
@@ -161,9 +157,10 @@ def test_gates_stand_before_the_predicate_and_are_told_first(asked, study, outco
     assert [*filter(None, [verdict.why]), *words.evidence(verdict, study)][0].startswith(first)
 
 
-def test_a_predicate_that_there_is_not_is_told():
+def test_every_predicate_is_tried_and_one_that_there_is_not_is_told():
     with pytest.raises(LookalikeError, match="claim : there is no predicate 'below'"):
         decide(claim(predicate="below"), Study(GRID))
+    assert {case[0] for case in CASES} == set(PREDICATES)
 
 
 def test_a_contrast_found_the_other_way_round_changes_its_sign_with_its_interval_and_print():
@@ -180,20 +177,10 @@ def said(mean, low, high, printed=NAN, **more):
     return replace(Contrast("ten", "map", "oasis", "lego", mean, low, high, printed=printed), **more)
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (2.94, "points", "+2.9"),
-        (-0.04, "points", "0.0"),
-        (-0.04, "small points", "−0.04"),
-        (-1234.4, "triplets", "−1,234"),
-        (-0.4, "triplets", "0"),
-        (4.0, "percent", "4.0%"),
-        (-3.0, "", "−3"),
-    ],
-)
-def test_amounts_have_a_proper_sign_and_none_at_zero(value, unit, text):
-    assert words.amount(value, unit) == text
+def test_amounts_have_a_proper_sign_and_none_at_zero():
+    texts = {(2.94, "points"): "+2.9", (-0.04, "points"): "0.0", (-0.04, "small points"): "−0.04", (-3.0, ""): "−3"}
+    texts |= {(-1234.4, "triplets"): "−1,234", (-0.4, "triplets"): "0", (4.0, "percent"): "4.0%"}
+    assert {numbers: words.amount(*numbers) for numbers in texts} == texts
 
 
 def test_differences_behind_a_verdict_stand_with_their_widest_interval_and_print_in_its_digits():
@@ -246,10 +233,7 @@ def test_a_claim_names_the_parts_that_it_was_tried_on_and_those_that_lack_its_nu
 
 
 def test_a_rule_is_said_with_its_bounds():
-    for parameters, said in (
-        ('{"low": 0}', "above 0"),
-        ('{"high": -3}', "below −3"),
-        ('{"low": -1, "high": 3}', "between −1 and 3"),
-    ):
+    bounds = {"above 0": '{"low": 0}', "below −3": '{"high": -3}', "between −1 and 3": '{"low": -1, "high": 3}'}
+    for text, parameters in bounds.items():
         found = words.predicate_words(claim(parameters=parameters))
-        assert found.startswith(f"Holds if every 95% interval lies {said}; fails if one lies beyond")
+        assert found.startswith(f"Holds if every 95% interval lies {text}; fails if one lies beyond")

@@ -177,31 +177,25 @@ def test_the_job_of_a_file_and_all_jobs_of_a_data_set_with_their_commits_version
     assert table.set_index("rule").loc["describe"].to_list() == [2, 2.0, 4.0, 2.0, 100.0]
 
 
-def test_of_two_records_of_a_file_the_later_made_it(tmp_path):
+def test_the_later_of_two_records_of_a_file_made_it_and_those_of_another_version_are_passed_over(tmp_path):
+    (tmp_path / "table4.job.json").write_text('{"rule": "a", "inputs": [], "outputs": []}')
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        assert read_jobs(folder) == ()
+    assert read_jobs(tmp_path).by_rule().empty
     add_record(tmp_path, "b_old", [], ["results/x"], started="2026-01-01T00:00:00+00:00", cpu_seconds=7.0)
     add_record(tmp_path, "a_new", [], ["results/x"], started="2026-01-01T03:00:00+02:00")
     add_record(tmp_path, "warm", [], [])  # a job that makes no file counts
     assert [job.rule for job in read_jobs(tmp_path)] == ["warm", "a_new"]
 
 
-def test_no_records_are_no_jobs_and_those_of_another_version_are_passed_over(tmp_path):
-    (tmp_path / "table4.job.json").write_text('{"rule": "a", "inputs": [], "outputs": []}')
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        assert read_jobs(folder) == ()
-    assert read_jobs(tmp_path).by_rule().empty
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("/home/me/workflow/clone/workflow/resources/claims.csv", "workflow/resources/claims.csv"),
-        ("/clone/src/lookalike/studies/human/page.html", "src/lookalike/studies/human/page.html"),
-        ("/home/me/photographs/results/a.png", "a.png"),
-        ("results/demo/metrics.parquet", "results/demo/metrics.parquet"),
-    ],
-)
-def test_no_path_shows_a_folder_of_one_machine(path, words):
-    assert project_path(path) == words
+def test_no_path_shows_a_folder_of_one_machine():
+    names = {
+        "/home/me/workflow/clone/workflow/resources/claims.csv": "workflow/resources/claims.csv",
+        "/clone/src/lookalike/studies/human/page.html": "src/lookalike/studies/human/page.html",
+        "/home/me/photographs/results/a.png": "a.png",
+        "results/demo/metrics.parquet": "results/demo/metrics.parquet",
+    }
+    assert {path: project_path(path) for path in names} == names
 
 
 def test_settings_are_written_by_data_set_and_whole():
@@ -233,7 +227,7 @@ def test_the_rehearsed_study_takes_its_five_partitions_less_what_is_done():
     assert study_cost(KEPT, "caltech256", 2, lambda job: True).seconds == 0
 
 
-def test_other_studies_take_what_parts_or_their_own_run_took():
+def test_other_studies_take_what_their_own_run_took_and_cores_share_what_jobs_take():
     two, many = (study_cost(KEPT, "websim", cores).seconds for cores in (2, 16))
     assert two > many > two / 8
     rules = json.loads((KEPT / "caltech20.json").read_text())["rules"]
@@ -242,9 +236,6 @@ def test_other_studies_take_what_parts_or_their_own_run_took():
     assert study_cost(KEPT, "caltech20", 1).seconds == pytest.approx(max(total, longest))
     assert study_cost(KEPT, "caltech20", 64).seconds == longest
     assert study_cost(KEPT, "nobody-ran-this", 2) is None
-
-
-def test_cores_share_what_jobs_take_and_a_job_waits_for_what_it_needs():
     tasks = {"a": Task(3, 1, ()), "b": Task(2, 1, ("a",)), "c": Task(8, 2, ("gone",))}
     assert [full_seconds(tasks, cores) for cores in (1, 2, 3)] == [13, 6.5, 5]
 

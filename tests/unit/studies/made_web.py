@@ -37,27 +37,19 @@ def web_study(*without, rankers=2, **changes):
 
 def toy_results():
     """Precision of three methods over k, and counts of the log."""
-    k, rows = np.array([1, 2, 5, 10, 20, 50]), []
-    for method, level in (("oasis", 0.016), ("oasis-averaged", 0.0175), ("euclidean", 0.006)):
-        curves = {PRECISION: level / k**0.5, STANDARD_ERROR: np.full(len(k), 0.001)}
-        rows += [
-            {"method": method, "metric": metric, "x": x, "value": value}
-            for metric, values in curves.items()
-            for x, value in zip(k, values, strict=True)
+    levels = {"oasis": 0.016, "oasis-averaged": 0.0175, "euclidean": 0.006}
+    rows = [
+        {"method": method, "metric": metric, "x": x, "value": value}
+        for method, level in levels.items()
+        for metric, x, value in [
+            *((PRECISION, k, level / k**0.5) for k in (1, 2, 5, 10, 20, 50)),
+            *((STANDARD_ERROR, k, 0.001) for k in (1, 2, 5, 10, 20, 50)),
+            *((N_QUERIES, np.nan, 10_000.0), (N_GALLERY, np.nan, 402_164.0)),
         ]
-        sizes = {N_QUERIES: 10_000.0, N_GALLERY: 402_164.0}
-        rows += [{"method": method, "metric": metric, "value": value} for metric, value in sizes.items()]
-    counts = [
-        (part, quantity, value)
-        for part, (queries, images) in COUNTS.items()
-        for quantity, value in {
-            "queries": queries,
-            "images": images,
-            "pairs": 2.2 * images,
-            "nonzeros_per_image": 69.8,
-            "relevant_per_image": 96.4,
-        }.items()
     ]
+    names = ("queries", "images", "pairs", "nonzeros_per_image", "relevant_per_image")
+    numbers = {part: (queries, images, 2.2 * images, 69.8, 96.4) for part, (queries, images) in COUNTS.items()}
+    counts = [(part, *row) for part, own in numbers.items() for row in zip(names, own, strict=True)]
     counts = counted(pd.DataFrame(counts, columns=["part", "quantity", "value"]))
     return pd.concat([results_frame(rows).assign(study="web"), counts], ignore_index=True)
 

@@ -6,33 +6,27 @@ from dataclasses import replace
 from itertools import product
 from pkgutil import resolve_name
 from types import SimpleNamespace
+from unittest import mock
 
 import made_category
 import made_finegrained
 import made_human
 import made_landmark
 import made_web
+import pandas as pd
 import pytest
-from contract import (
-    ABSENT,
-    FAILS,
-    HOLDS,
-    OPEN,
-    ROOT,
-    asked_of,
-    changed_study,
-    check_exhibits,
-    check_not_run,
-    ids_of,
-    n_printed,
-)
+from contract import ABSENT, FAILS, HOLDS, OPEN, ROOT, asked_of, changed_study, ids_of
+from plotted import too_small
 
-from lookalike.core.files import read_table
+from lookalike.core.files import read_json, read_table
 from lookalike.exhibits.claims import Scope, claim_records, claims_of, decide
 from lookalike.exhibits.contrasts import Contrast, Contrasts
-from lookalike.exhibits.registry import ROOMS
+from lookalike.exhibits.registry import ROOMS, exhibits_of
+from lookalike.exhibits.statuses import State
 from lookalike.exhibits.words import headline
+from lookalike.exhibits.writing import write_exhibits
 from lookalike.report.kept import run_summary
+from lookalike.report.pictures import POINT
 from lookalike.report.provenance import read_jobs
 from lookalike.report.results import Results
 from lookalike.studies import rooms
@@ -43,32 +37,28 @@ JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 SOML, DEEP = "soml-aaai-2014", "deep-ranking-cvpr-2014"
 NO_SIDES = {"rankers": None, "variants": [], "projected": [], "set_aside": [], "exhibits": {}}
 MADE = {
-    "category": (made_category, {JMLR: "table4 table5 fig5 fig6 text", DRAFT: "table1 table2 fig3 fig4 text"}),
-    "human": (made_human, {JMLR: "fig3b", DRAFT: "fig7", NIPS: "fig1a"}),
-    "web": (made_web, {JMLR: "table1 fig3a fig4", DRAFT: "table3 fig6", NIPS: "fig1b"}),
-    "finegrained": (made_finegrained, {DEEP: "table1 table2 text"}),
-    "landmark": (made_landmark, {SOML: "table1 table2 table3 table4 table5 table6 table7 table8 table9 text"}),
+    "category": (
+        *(made_category, {JMLR: "table4 table5 fig5 fig6 text", DRAFT: "table1 table2 fig3 fig4 text"}),
+        *("Toys, 1,000 visterms", ["mAP (%) OASIS 33.0 ± 0.2 MCML * LEGO 27.0 ± 0.2 LMNN - "]),
+    ),
+    "human": (made_human, {JMLR: "fig3b", DRAFT: "fig7", NIPS: "fig1a"}, "Toy", []),
+    "web": (
+        *(made_web, {JMLR: "table1 fig3a fig4", DRAFT: "table3 fig6", NIPS: "fig1b"}),
+        "Data: made web images (query log and images made by code): 2,292,259 training",
+        ["P@1 (%)", "OASIS 1.6 ± 0.1", "over 10,000 test images", "2,000 steps a second on 1 thread"],
+    ),
+    "finegrained": (
+        *(made_finegrained, {DEEP: "table1 table2 text"}),
+        "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images",
+        ["precision (%) score-30 HOG 68.4 [67.6, 69.2]", "DeepRanking 85.7 [", "7,004"],
+    ),
+    "landmark": (
+        *(made_landmark, {SOML: "table1 table2 table3 table4 table5 table6 table7 table8 table9 text"}, "Oxford5K"),
+        ["10,000 words mAP (%), 100,000 words mAP (%)", "Means over 7 landmarks; ± standard deviation over 5 draws."],
+    ),
 }
-"""Room to its made-up study, and to the exhibits of each paper that have printed numbers beside ours."""
-CAPTIONS = {
-    "category": "Toys, 1,000 visterms",
-    "human": "Toy",
-    "web": "Data: made web images (query log and images made by code): 2,292,259 training",
-    "finegrained": "Data: our triplets (rated by people), 14,000 triplets of 3,500 query images",
-    "landmark": "Oxford5K",
-}
-"""Room to what all captions of its made-up study say."""
-HEADLINES = {
-    "category": ["mAP (%) OASIS 33.0 ± 0.2 MCML * LEGO 27.0 ± 0.2 LMNN - "],
-    "human": [],
-    "web": ["P@1 (%)", "OASIS 1.6 ± 0.1", "over 10,000 test images", "2,000 steps a second on 1 thread"],
-    "finegrained": ["precision (%) score-30 HOG 68.4 [67.6, 69.2]", "DeepRanking 85.7 [", "7,004"],
-    "landmark": [
-        "mAP (%), 10,000 words mAP (%), 100,000 words mAP (%), 1,000,000 words TF-IDF ",
-        "Means over 7 landmarks; ± standard deviation over 5 draws.",
-    ],
-}
-"""Room to what the headline of its made-up study says."""
+"""Room to its made-up study, to the exhibits of each paper that have printed numbers beside ours, and to what all
+captions and the headline of the study say."""
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -110,14 +100,54 @@ def test_what_the_settings_do_not_run_has_no_exhibit(room, dataset, changes, lac
     assert every - ids_of(changed_study(room, dataset, **changes)) == absent
 
 
+SMALL = {}
+"""Picture to what is too small or empty in it."""
+
+
+def laid_out(canvas, stem, titles):
+    """Lay a picture out without rendering it: what every renderer shares is tested with the exhibits."""
+    assert all(POINT.fullmatch(title) for title in titles), "pages know no other form"
+    canvas.draw_without_rendering()
+    SMALL[stem] = too_small(canvas)
+    for suffix in (".png", ".svg", ".pdf"):
+        stem.with_name(f"{stem.name}{suffix}").write_bytes(b"laid out")
+
+
+def written(room, study, folder):
+    """Sidecars by id of the exhibits that a study has by its settings, every file of which has been checked."""
+    exhibits, sidecars = {id: found for id, found in exhibits_of(room).items() if found.is_of(study)}, {}
+    with mock.patch("lookalike.exhibits.drawing.save_figure", laid_out):
+        states = {exhibit.id: exhibit.state for exhibit in write_exhibits(exhibits.values(), study, folder)}
+    assert [id for id, state in states.items() if state == State.FAILED] == []
+    for id, exhibit in exhibits.items():
+        files = [folder / f"{id}{suffix}" for suffix in exhibit.suffixes]
+        assert [file.name for file in files if not file.stat().st_size] == []
+        sidecars[id] = read_json(files[-1])
+        assert sidecars[id]["caption"][0] == exhibit.caption
+    return sidecars
+
+
+def n_printed(folder, id):
+    """How many printed numbers stand beside ours in the files of an exhibit."""
+    files = [file for file in (folder / f"{id}.csv", folder / f"{id}_compare.csv") if file.is_file()]
+    return sum(int(table.get("printed", pd.Series()).notna().sum()) for table in map(pd.read_csv, files))
+
+
 @pytest.mark.parametrize("room", MADE)
 def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room, tmp_path):
-    module, by_paper = MADE[room]
+    module, by_paper, caption, first_words = MADE[room]
     printed = [f"{paper}/{name}" for paper, names in by_paper.items() for name in names.split()]
     study, absent = module.example(tmp_path)
     folder = tmp_path / "results" / study.dataset / "exhibits"
-    sidecars = check_exhibits(room, study, folder, printed=printed)
-    assert [id for id, sidecar in sidecars.items() if CAPTIONS[room] not in sidecar["caption"][1]] == []
+    sidecars, given = written(room, study, folder), {str(path) for name in study._files for path in study.paths(name)}
+    for id, sidecar in sidecars.items():
+        assert sidecar["problem"] == ""
+        assert bool(sidecar["sheets"]) == (sidecar["kind"] == "table")
+        assert len(pd.read_csv(folder / f"{id}.csv")) > 0, id
+        assert SMALL.get(folder / id, "") == "", id
+        assert caption in sidecar["caption"][1], id
+        assert set(sidecar["sources"]) <= given
+    assert {id for id in sidecars if n_printed(folder, id)} == set(printed)
     differences = {id: " ".join(sidecars[id]["differences"]) for id in printed}
     for page in (page for id in printed if (page := folder / f"{id}.md").is_file()):
         listed = [line[2:] for line in page.read_text().splitlines() if line.startswith("- ")]
@@ -132,14 +162,18 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room,
     # what is kept of a run is numbers alone: images that people rated are not ours to show
     (folder / "headline.txt").write_text(headline(study))
     said = " ".join(headline(study).split())
-    assert [words for words in HEADLINES[room] if words not in said] == []
+    assert [words for words in first_words if words not in said] == []
     assert "That does not decide" not in said, "networks have three seeds"
     measured = {row.metric for row in study.contrasts.rows if math.isfinite(row.mean)} if study.contrasted else set()
     assert {part.metric for claim in asked_of(room).values() for part in claim.contrasts} <= measured
-    claims = claim_records(study).to_dict("records")
-    kept = run_summary(Results(tmp_path / "results")[study.dataset], folder.parent, read_jobs(tmp_path), "", claims)
+    claims = claim_records(study)
+    assert (list(claims["id"]), "" in set(claims["evidence"])) == (list(asked_of(room)), False)
+    records = claims.to_dict("records")
+    kept = run_summary(Results(tmp_path / "results")[study.dataset], folder.parent, read_jobs(tmp_path), "", records)
     assert not [name for name in (".png", ".jpg", "001.mug") if name in json.dumps(kept)]
-    check_not_run(room, absent, tmp_path / "not run")
+    for id, sidecar in written(room, absent, tmp_path / "not run").items():
+        if exhibits_of(room)[id].needs:
+            assert (sidecar["state"], sidecar["problem"]) == (State.NOT_RUN, absent.not_run)
     assert headline(absent) == f"{absent.title}: {ABSENT}\n"
 
 

@@ -49,11 +49,21 @@ def test_what_is_left_out_takes_its_default_or_stays_absent(settings):
     assert config.methods["qpao"].parameters == {"C": 10.0, "upper": None}
 
 
-def test_the_pool_leaves_what_a_split_needs(settings):
+def test_pools_leave_what_splits_need_landmarks_are_named_and_a_study_like_another_has_what_it_leaves_out(settings):
     settings["category"]["demo"]["splits"] = {"train": 20, "test": 10}
     settings["datasets"]["caltech256"]["pool"] = {"keep": 70}
     datasets = checked(settings).datasets
     assert {name: datasets[name].pool.keep for name in ("caltech256", "demo")} == {"caltech256": 70, "demo": 30}
+    recipe = recipe_of(checked(settings), "demo_landmarks")
+    settings["landmark"]["demo_landmarks"]["landmarks"] = recipe.names()[1:3]
+    settings["landmark"]["oxford5k"]["landmarks"] = ["keble", "balliol"]
+    assert len(checked(settings).landmark["demo_landmarks"].landmarks) == 2
+    put(settings, "category.websim", {"like": "demo", "methods": ["euclidean"]})
+    put(settings, "datasets.websim", {"kind": "folder", "path": "data/mine"})
+    del settings["web"]["websim"]
+    del settings["category"]["demo"]["ratings"]
+    config = plain(checked(settings))["category"]
+    assert config["websim"] == config["demo"] | {"like": "demo", "methods": ["euclidean"]}
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "config/demo.yaml"])
@@ -79,22 +89,6 @@ def test_examples_of_the_documentation_are_valid(settings, example):
     if example.stem == "fast":
         assert not {"mcml", "lmnn", "lmnn-naive"} & set(config.category["caltech256"].run_methods())
         assert config.landmark["oxford5k"].codebooks == ["sift-10k"]
-
-
-def test_a_study_like_another_has_what_it_leaves_out(settings):
-    put(settings, "category.websim", {"like": "demo", "methods": ["euclidean"]})
-    put(settings, "datasets.websim", {"kind": "folder", "path": "data/mine"})
-    del settings["web"]["websim"]
-    del settings["category"]["demo"]["ratings"]
-    config = plain(checked(settings))["category"]
-    assert config["websim"] == config["demo"] | {"like": "demo", "methods": ["euclidean"]}
-
-
-def test_names_of_landmarks_are_those_of_the_data_set(settings):
-    recipe = recipe_of(checked(settings), "demo_landmarks")
-    settings["landmark"]["demo_landmarks"]["landmarks"] = recipe.names()[1:3]
-    settings["landmark"]["oxford5k"]["landmarks"] = ["keble", "balliol"]
-    assert len(checked(settings).landmark["demo_landmarks"].landmarks) == 2
 
 
 def test_a_study_overrides_parts_of_a_method(settings):

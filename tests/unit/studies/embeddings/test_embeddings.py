@@ -81,7 +81,7 @@ def test_the_table_has_each_method_beside_the_cosine():
     assert study.main_numbers()[2]["euclidean"] == ["70.0 ± 0.0", "70.0 ± 0.0"]
 
 
-def test_the_shipped_vectors_are_of_the_images_whose_visterms_are_shipped():
+def test_the_shipped_vectors_are_of_the_images_whose_visterms_are_shipped_and_a_folder_without_is_named(tmp_path):
     folder = RESOURCES / "caltech20-embeddings"
     manifest, X = protocol.read_embeddings(folder)
     counted = pd.read_csv(RESOURCES / "caltech20" / "manifest.csv").query("status == 'ok'")
@@ -93,8 +93,5 @@ def test_the_shipped_vectors_are_of_the_images_whose_visterms_are_shipped():
     assert f"is {precision:.4f} with these bytes" in readme
     in_floats = float(readme.split("with these bytes and ")[1].split()[0])
     assert abs(precision - in_floats) < 0.002
-
-
-def test_a_folder_without_vectors_is_named(tmp_path):
     with pytest.raises(LookalikeError, match=r"holds no manifest.csv and no embeddings.npz"):
         protocol.read_embeddings(tmp_path)

@@ -330,35 +330,21 @@ def row(table, name):
     return next(row for row in table.sheets[0].rows if row[0] == name)
 
 
-@pytest.mark.parametrize(("name", "systems"), [("table1", TABLE1), ("table2", TABLE2)])
-def test_ours_stand_above_the_printed_in_the_papers_order(name, systems):
+def test_ours_stand_above_the_printed_in_the_papers_order_and_scores_of_another_k_are_read_alike():
     study = made.study(reach=0.5, **made.REAL)
-    table = drawn(name, study)
-    assert tuple(dict.fromkeys(table.frame["method"])) == systems
-    assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
-    rows = table.sheets[0].rows
-    place = [row[0] for row in rows].index("DeepRanking")
-    assert rows[place] == ("DeepRanking", "ours", "85.7 [85.2, 86.2]", "7,004 [6,864, 7,144]", "50.0 [49.0, 51.0]")
-    assert rows[place + 1] == ("", "paper", "85.7", "7,004", "")
-
-
-@pytest.mark.parametrize("kind", ["synthetic_triplets", "class_triplets"])
-def test_scores_of_another_k_are_read_alike(kind):
-    table = drawn("table1", study := made.study(kind=kind, score={"k": 5}))
-    assert table.frame["unit"].unique().tolist() == ["percent", "triplets"]
-    assert ("Score-5" in table.sheets[0].heads, row(table, "HOG")[3][:5]) == (True, "3,099")
-    pool = "Scores rank 1,000 images in the median, of which the top 5 are 0%; the paper ranks 1,000."
-    assert pool in study.differences(table)
-
-
-def test_a_release_without_images_to_learn_from_says_what_the_golden_feature_learned_from():
-    levels = {system: made.LEVELS[system] for system in (*FEATURES, "l1hashkpca", "golden-features")}
-    study = made.study(levels, surroundings={"has_training": False}, golden={"ratings": 0.1}, **made.REAL)
-    table = drawn("table1", study)
-    notes = [*study.notes(table), *study.differences(table)]
-    assert "Golden Features learned from ratings that are not evaluated; in the paper they made the relevance." in notes
-    assert "Golden Features: a learned weighted sum of distances of hand-crafted features." in notes
-    assert {name for row in study.contrasts.rows if row.second for name in (row.first, row.second)} == set(levels)
+    for table, systems in ((drawn("table1", study), TABLE1), (drawn("table2", study), TABLE2)):
+        assert tuple(dict.fromkeys(table.frame["method"])) == systems
+        assert "brackets: 95% bootstrap intervals" in study.data_sentence(table)
+        rows = table.sheets[0].rows
+        place = [row[0] for row in rows].index("DeepRanking")
+        assert rows[place] == ("DeepRanking", "ours", "85.7 [85.2, 86.2]", "7,004 [6,864, 7,144]", "50.0 [49.0, 51.0]")
+        assert rows[place + 1] == ("", "paper", "85.7", "7,004", "")
+    for kind in ("synthetic_triplets", "class_triplets"):
+        table = drawn("table1", study := made.study(kind=kind, score={"k": 5}))
+        assert table.frame["unit"].unique().tolist() == ["percent", "triplets"]
+        assert ("Score-5" in table.sheets[0].heads, row(table, "HOG")[3][:5]) == (True, "3,099")
+        pool = "Scores rank 1,000 images in the median, of which the top 5 are 0%; the paper ranks 1,000."
+        assert pool in study.differences(table)
 
 
 def test_figure_6_shows_both_metrics_over_the_share():
@@ -416,7 +402,7 @@ def test_networks_of_few_seeds_or_cut_short_decide_nothing_and_differ_from_the_p
     assert (said in found, unsaid in found) == (True, False)
 
 
-def test_curves_of_several_seeds_share_a_panel_and_one_that_did_not_end_says_so():
+def test_curves_of_several_seeds_share_a_panel_that_marks_the_look_whose_weights_are_kept():
     curve = made.toy_curves()["deep-ranking"]
     several = {"deep-ranking": curve, "deep-ranking-seed2": curve}
     figure = drawn("curves", made.study(curves=several, fits=CUT_SHORT))
@@ -424,9 +410,6 @@ def test_curves_of_several_seeds_share_a_panel_and_one_that_did_not_end_says_so(
     handles, names = figure.canvas.axes[0].get_legend_handles_labels()
     assert names == ["training", "training", "held out, seed 1", "held out, seed 2"]
     assert handles[2].get_color() != handles[3].get_color()
-
-
-def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_precision():
     curves = {"deep-ranking": made.toy_curves()["deep-ranking"]}
     study = made.study(curves=curves, fits=made.FITS, golden={"ratings": 0.25})
     figure = drawn("curves", study)
@@ -438,7 +421,7 @@ def test_curves_mark_the_look_whose_weights_are_kept_and_tell_agreement_from_pre
     assert text[["training_triplets", "embedding_dimensions"]].tolist() == [14_400, 128], "print counts what is drawn"
 
 
-def test_systems_that_were_not_run_say_what_to_do():
+def test_systems_that_were_not_run_say_what_to_do_and_what_the_golden_feature_learned_from_instead():
     some = {system: made.LEVELS[system] for system in TABLE1[:6]}
     study = made.study(some, surroundings={"has_torch": False, "has_training": False, "images_folder": "here"})
     table = drawn("table1", study)
@@ -447,6 +430,13 @@ def test_systems_that_were_not_run_say_what_to_do():
     assert not [item for item in study.contrasts.rows if item.second], "no pair that was not measured has a row"
     said = " ".join(headline(study).split())
     assert "ConvNet, Single-scale Ranking, DeepRanking: not run: install torch with" in said
+    levels = {system: made.LEVELS[system] for system in (*FEATURES, "l1hashkpca", "golden-features")}
+    study = made.study(levels, surroundings={"has_training": False}, golden={"ratings": 0.1}, **made.REAL)
+    table = drawn("table1", study)
+    notes = [*study.notes(table), *study.differences(table)]
+    assert "Golden Features learned from ratings that are not evaluated; in the paper they made the relevance." in notes
+    assert "Golden Features: a learned weighted sum of distances of hand-crafted features." in notes
+    assert {name for row in study.contrasts.rows if row.second for name in (row.first, row.second)} == set(levels)
 
 
 def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phase_shares():

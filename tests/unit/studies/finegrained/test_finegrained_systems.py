@@ -82,7 +82,7 @@ def rated(world):
     return rows.assign(text_query=LABELS[rows["query"]].astype(str), kind="rated")
 
 
-def test_without_training_images_the_golden_feature_learns_from_ratings_alone(world, rated):
+def test_the_golden_feature_learns_from_ratings_alone_or_beside_images_and_makes_the_relevance(world, rated):
     found, pairs = golden_of(world | {"relevance": None}, ratings=rated), world["pairs"]
     assert [row["feature"] for row in found.fit["components"]] == ["good"] * 4 + ["useless"] * 4
     assert (found.fit["learned_from"], found.relevance) == ("ratings", None)
@@ -91,6 +91,22 @@ def test_without_training_images_the_golden_feature_learns_from_ratings_alone(wo
     assert precision(found.distances) > precision(useless.ravel())
     with pytest.raises(LookalikeError, match=r"nothing to learn from: give training images, or golden\.ratings"):
         golden_of(world | {"relevance": None})
+    evaluated, ratings = split_ratings(rated, 0.4, 1)
+    assert (ratings["text_query"].nunique(), evaluated["text_query"].nunique()) == (2, 3)
+    assert split_ratings(evaluated.assign(query=5), 0.4, seed=1)[1].empty, "no query image is on both sides"
+    assert len(split_ratings(evaluated, 0, seed=1)[0]) == len(evaluated)
+    with pytest.raises(LookalikeError, match="nothing to learn from or to judge"):
+        split_ratings(evaluated, 0.99, seed=1)
+    truth = world["relevance"]
+    # its grades teach nothing now
+    blind = world | {"relevance": RelevanceData.from_labels(truth.image_id, truth.labels)}
+    opposite = ratings.rename(columns={"positive": "negative", "negative": "positive"})
+    found, turned = (golden_of(blind, ratings=own) for own in (ratings, opposite))
+    assert (found.fit["learned_from"], found.fit["n_triplets"]) == ("ratings", len(ratings))
+    assert precision(found.distances) > precision(turned.distances) + 0.05
+    grades = found.relevance.relevance.toarray()
+    assert np.corrcoef(truth.relevance.toarray()[grades > 0], grades[grades > 0])[0, 1] > 0.3
+    assert np.median(grades[grades > 0]) == pytest.approx(np.exp(-1), rel=1e-3)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
@@ -132,7 +148,7 @@ def test_components_are_columns_and_their_scales_medians_and_C_is_the_smallest_o
     assert (learned.weights > 0).all()
 
 
-def test_the_golden_feature_weighs_what_is_good(world, golden):
+def test_the_golden_feature_weighs_what_is_good_and_evaluation_images_teach_it_nothing(world, golden):
     subject, pairs = pd.DataFrame(golden.fit["components"]), world["pairs"]
     assert len(subject) == 2 * 4 + 3
     weights = subject.groupby("feature")["weight"].sum()
@@ -147,28 +163,6 @@ def test_the_golden_feature_weighs_what_is_good(world, golden):
     # the L1 visual features share out their weights
     assert golden.fit["l1_weights"]["good"] > 0.5
     assert sum(golden.fit["l1_weights"].values()) == pytest.approx(1)
-
-
-def test_the_golden_feature_learns_from_ratings_and_makes_the_relevance(world, rated):
-    evaluated, ratings = split_ratings(rated, 0.4, 1)
-    assert (ratings["text_query"].nunique(), evaluated["text_query"].nunique()) == (2, 3)
-    assert split_ratings(evaluated.assign(query=5), 0.4, seed=1)[1].empty, "no query image is on both sides"
-    assert len(split_ratings(evaluated, 0, seed=1)[0]) == len(evaluated)
-    with pytest.raises(LookalikeError, match="nothing to learn from or to judge"):
-        split_ratings(evaluated, 0.99, seed=1)
-    truth = world["relevance"]
-    # its grades teach nothing now
-    blind = world | {"relevance": RelevanceData.from_labels(truth.image_id, truth.labels)}
-    opposite = ratings.rename(columns={"positive": "negative", "negative": "positive"})
-    found, turned = (golden_of(blind, ratings=own) for own in (ratings, opposite))
-    assert (found.fit["learned_from"], found.fit["n_triplets"]) == ("ratings", len(ratings))
-    assert precision(found.distances) > precision(turned.distances) + 0.05
-    grades = found.relevance.relevance.toarray()
-    assert np.corrcoef(truth.relevance.toarray()[grades > 0], grades[grades > 0])[0, 1] > 0.3
-    assert np.median(grades[grades > 0]) == pytest.approx(np.exp(-1), rel=1e-3)
-
-
-def test_evaluation_images_teach_the_golden_feature_nothing(world, golden):
     moved = np.isin(np.arange(N), HELD_OUT)[:, None].astype(np.float32)
     other = golden_of(world, {name: vectors + moved for name, vectors in world["features"].items()})
     assert other.fit["components"] == golden.fit["components"]

@@ -111,15 +111,12 @@ def test_positives_are_good_or_ok_and_no_query_negatives_are_nothing_of_the_land
     assert ever == judged("abbey", "good", "ok") - asked["abbey"] - {image}, "every other one can be drawn"
 
 
-def test_a_draw_depends_on_its_landmark_and_number_alone():
+def test_a_draw_depends_on_its_landmark_and_number_alone_and_makes_the_papers_21000_triplets_in_random_order():
     alone = drawn(STUDY._replace(relevance=STUDY.relevance.sample(frac=1, random_state=0)), ["castle"], draws=3)
     both = DRAWN[DRAWN.landmark == "castle"]
     assert both.to_numpy().tolist() == alone[alone.draw < 2].to_numpy().tolist()
     assert len({frozenset(rows.image_id) for _, rows in alone.groupby("draw")}) == 3
     assert not DRAWN.equals(drawn(seed=4))
-
-
-def test_seven_positives_and_500_negatives_make_the_papers_21000_triplets_in_random_order():
     triplets = protocol.landmark_triplets(7, 500, seed=0)
     expected = {(a, b, c) for a, b, c in product(range(7), range(7), range(7, 507)) if a != b}
     assert len(triplets) == len(expected) == 21_000
@@ -213,7 +210,7 @@ def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_m
         np.testing.assert_array_equal(getattr(again, name), getattr(tasks[0], name))
 
 
-def test_learning_finds_planted_words_and_a_record_says_how(data):
+def test_learning_finds_planted_words_in_passes_over_the_triplets_and_a_record_says_how(data):
     before, after = (run(data, method=method) for method in ("tfidf", "oasis-diagonal"))
     assert after.metrics["map"] > before.metrics["map"] + 0.05
     assert "sparsity" not in before.metrics, "nothing is learned, so no weight can be left out"
@@ -222,6 +219,10 @@ def test_learning_finds_planted_words_and_a_record_says_how(data):
     record |= {"n_train": 45, "n_test": N_IMAGES - 45, "n_words": N_WORDS, "n_triplets": 4000, "n_steps": 4000}
     assert fit.items() >= record.items()
     assert set(fit["seconds"]) == set(fit["cpu_seconds"]) == {"features", "fit", "rank"}
+    n_triplets = 5 * 4 * 40
+    for method, passes, steps in (("oasis-diagonal", None, 4000), ("oasis-diagonal", 1.5, 1.5 * n_triplets)):
+        assert run(replace(data, passes=passes), method=method).fit["n_triplets"] == steps
+    assert run(replace(data, passes=1.5), method="soml-tg").fit["n_triplets"] == n_triplets
 
 
 def test_mistakes_say_what_to_do(data):
@@ -260,10 +261,3 @@ def test_constants_are_chosen_by_images_held_out_of_those_to_learn_from(data):
     assert chosen(replace(data, rows=sp.csr_array(emptied))) == found
     fit = run(data, chosen=found).fit
     assert (fit["selected"], fit["parameters"]) == (found, SPECS["soml-da"].parameters | found)
-
-
-def test_passes_follow_the_number_of_triplets(data):
-    n_triplets = 5 * 4 * 40
-    for method, passes, steps in (("oasis-diagonal", None, 4000), ("oasis-diagonal", 1.5, 1.5 * n_triplets)):
-        assert run(replace(data, passes=passes), method=method).fit["n_triplets"] == steps
-    assert run(replace(data, passes=1.5), method="soml-tg").fit["n_triplets"] == n_triplets

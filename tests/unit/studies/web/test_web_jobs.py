@@ -215,15 +215,8 @@ def test_other_images_are_weighted_by_the_same_frequencies_and_stored_zeros_are_
 
 
 TIMING, HELD_OUT = OasisTimes(steps_per_image=100, patience=3), HeldOutLog(images=40, queries=20)
-SIMULATION = {
-    "n_images": 150,
-    "seed": 3,
-    "words": 300,
-    "nonzeros": 15,
-    "topic_words": 20,
-    "style_words": 20,
-    "styles": 5,
-}
+SIMULATION = {"n_images": 150, "seed": 3, "words": 300, "nonzeros": 15}
+SIMULATION |= {"topic_words": 20, "style_words": 20, "styles": 5}
 
 
 @pytest.fixture
