@@ -1,11 +1,13 @@
-"""The locks and the conda environments: complete, hashed, free of addresses, and of the same versions."""
+"""The locks and the conda environments: complete, hashed, of the same versions, and with what rules import."""
 
 import re
 import tomllib
 
 import pytest
 import yaml
-from project import CONDA_NAMES, ROOT
+from project import CONDA_NAMES, ROOT, requirements_of
+
+from lookalike.core.fingerprint import imported_modules
 
 ENVS = ROOT / "envs"
 LOCKS = sorted(ENVS.glob("requirements*.txt"))
@@ -56,3 +58,25 @@ def test_the_lowest_lock_has_every_lower_bound_but_that_of_torch():
     lowest = locked_versions(ENVS / "requirements-lowest.txt")
     for name, bound in (re.match(r"([a-z0-9-]+)>=([0-9.]+)", entry).groups() for entry in entries):
         assert re.fullmatch(rf"{re.escape(bound)}(\.0)*", lowest[name]), name
+
+
+def rules():
+    """Script and text of every rule that runs one."""
+    found = []
+    for file in sorted((ROOT / "workflow" / "rules").glob("*.smk")):
+        for block in re.split(r"\n(?= *rule\b)", file.read_text()):
+            script = re.search(r'"\.\./scripts/(\w+\.py)"', block)
+            if script:
+                found.append((script[1], block))
+    return found
+
+
+@pytest.mark.parametrize(("script", "block"), rules(), ids=[script for script, _ in rules()])
+def test_a_rules_environment_holds_what_its_script_imports(script, block):
+    environment = re.search(r'"\.\./\.\./envs/(\w+\.yaml)"', block)
+    assert environment is not None, f"the rule of {script} names no environment"
+    listed = yaml.safe_load((ROOT / "envs" / environment[1]).read_text())["dependencies"]
+    installed = {entry.split(" ")[0] for entry in listed}
+    needed = set().union(*map(requirements_of, imported_modules(ROOT / "workflow" / "scripts" / script)))
+    missing = {CONDA_NAMES.get(name, name) for name in needed} - installed
+    assert not missing, f"envs/{environment[1]} lacks {sorted(missing)}, which {script} needs"

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from model_files import parts
+from safetensors import safe_open
 from safetensors.numpy import save
 
 import lookalike
@@ -21,6 +22,7 @@ from lookalike.app.representations import Cache
 from lookalike.core import model_file
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_csr, write_csr
+from lookalike.core.model_file import Kind, write_model
 from lookalike.data.query_log import QueryLog
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners import OASIS
@@ -215,3 +217,38 @@ def test_what_was_saved_without_a_sum_is_read_with_one_warning(tmp_path, monkeyp
         warnings.simplefilter("error")
         model.save(path)
         assert read(path) == answer
+
+
+KIND = Kind("thing", 1, "make it again")
+ABOUT = {"names": [f"row {i}" for i in range(300)]}
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"), [("LARGEST_MODEL", "at most 0 MB are read"), ("LARGEST_TEXT", "more than any model")]
+)
+def test_a_model_that_is_too_large_is_neither_read_nor_written(tmp_path, monkeypatch, limit, words):
+    write_model(whole := tmp_path / "whole.lookalike", KIND, ABOUT, {"a": X})
+    monkeypatch.setattr(model_file, limit, 1000)
+    for read in (model_file.read_model, model_file.read_about):
+        with pytest.raises(LookalikeError, match=words):
+            read(whole, KIND)
+    if limit == "LARGEST_TEXT":
+        with pytest.raises(LookalikeError, match=r"the names of all rows .*: give fewer rows"):
+            write_model(tmp_path / "large.lookalike", KIND, ABOUT, {"a": X})
+        assert list(tmp_path.iterdir()) == [whole]
+
+
+def test_a_text_that_no_header_holds_is_an_array_and_says_the_same(tmp_path, monkeypatch):
+    whole, long, short = (tmp_path / f"{name}.lookalike" for name in ("whole", "long", "short"))
+    write_model(whole, KIND, ABOUT, {"a": X})
+    with monkeypatch.context() as patch:
+        patch.setattr(model_file, "LARGEST_HEADER", 1000)
+        write_model(long, KIND, ABOUT, {"a": X})
+    with safe_open(long, framework="numpy") as file:
+        assert not file.metadata()
+    assert model_file.read_about(long, KIND) == model_file.read_about(whole, KIND)
+    write_model(short, KIND, *model_file.read_model(long, KIND))
+    assert short.read_bytes() == whole.read_bytes()
+    monkeypatch.setattr(model_file, "LARGEST_TEXT", 1000)
+    with pytest.raises(LookalikeError, match="more than any model"):
+        model_file.read_about(long, KIND)

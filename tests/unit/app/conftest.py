@@ -8,7 +8,7 @@ import sys
 from typing import NamedTuple
 
 import pytest
-from made_place import make_place, paint
+from made_place import make_place
 
 from lookalike import ImageSimilarity
 from lookalike.cli import main
@@ -99,11 +99,6 @@ def refused(call):
         return said.err
 
     return sentence
-
-
-@pytest.fixture
-def painted():
-    return paint
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import subprocess
 from pathlib import Path
 from unittest.mock import Mock
@@ -158,12 +157,16 @@ def test_names_that_the_output_cannot_show_are_escaped(encoding, expected, proce
     assert json.loads(rest) == {"a": "caf\u00e9 \udcff", "b": None}
 
 
-def test_what_to_do_next_can_be_pasted(here, call):
-    folder, output = here / "my photos; rm x", here / "it's mine.lookalike"
+@pytest.mark.parametrize(
+    "name", [b"plain", b"a b's; rm x", b"caf\xe9", b"tab\there", b"back\\slash \xff'", "é $(x)".encode()]
+)
+def test_what_to_do_next_can_be_pasted(here, call, name):
+    folder, output = here / os.fsdecode(name), here / os.fsdecode(name + b".lookalike")
     folder.symlink_to(here / "photos")
-    fit = ("fit", folder, "--output", output, "--representation", "color", "--learner", "euclidean")
-    said = call(*fit, "--hold-out", "0.25", "--labels", "labels.csv")
-    lines = [shlex.split(line) for line in said.out.splitlines() if line.startswith("next: ")]
-    evaluate = ["evaluate", str(output), str(folder), "--labels", "labels.csv"]
-    rank = ["rank", str(output), "QUERY", "--gallery", str(folder)]
-    assert lines == [["next:", "lookalike", *evaluate], ["next:", "lookalike", *rank]]
+    fit = ("fit", folder, "--output", output, "--representation color --learner euclidean --hold-out 0.25")
+    lines = [line for line in call(*fit, "--labels labels.csv").out.splitlines() if line.startswith("next: ")]
+    evaluate = f"evaluate\n{output}\n{folder}\n--labels\nlabels.csv\n"
+    for line, words in zip(lines, (evaluate, f"rank\n{output}\nQUERY\n--gallery\n{folder}\n"), strict=True):
+        assert line.isprintable()
+        pasted = ["bash", "-c", line.replace("next: lookalike", "printf '%s\\n'", 1)]
+        assert subprocess.run(pasted, capture_output=True, check=True).stdout == os.fsencode(words)

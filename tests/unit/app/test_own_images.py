@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from made_place import IMAGE_TRIPLETS
+from made_place import IMAGE_TRIPLETS, paint
 
 import lookalike
 from lookalike import ImageSimilarity
@@ -136,11 +136,11 @@ def test_images_that_were_learned_from_are_passed_over(here, fitted, result, cal
         fitted.evaluate("photos")
 
 
-def test_nothing_is_learned_from_images_that_are_held_out(photos, painted):
+def test_nothing_is_learned_from_images_that_are_held_out(photos):
     how = {"hold_out": 0.25, "parameters": {"n_steps": 60}, "jobs": 1}
     before = ImageSimilarity("color", **how).fit(photos)
     for seed, path in enumerate(before.images_.loc[before.images_["role"] == "held-out", "path"]):
-        painted(photos / path, (9, 200, 9), 900 + seed)
+        paint(photos / path, (9, 200, 9), 900 + seed)
     after = ImageSimilarity("color", **how).fit(photos)
     assert after.images_["role"].tolist() == before.images_["role"].tolist()
     np.testing.assert_array_equal(after.learner_.W_, before.learner_.W_)
@@ -282,7 +282,7 @@ def test_vectors_of_rated_images_are_compared_by_path(here, call, result, refuse
     assert "v.parquet has no vector of 1 of 21 images, such as t0/Q.png: give each image one" in refused(line)
 
 
-def test_codebooks_and_where_they_come_from(here, result, painted):
+def test_codebooks_and_where_they_come_from(here, result):
     def learned_from(*more):
         row = result(f"{EVALUATE} fisher", *more)["rows"][0]
         return row["codebook_from"], row["similarity_precision"]
@@ -293,7 +293,7 @@ def test_codebooks_and_where_they_come_from(here, result, painted):
     (here / "photos" / "rated.png").write_bytes((here / "release" / "t0" / "Q.png").read_bytes())
     assert learned_from("--codebook-images", "photos")[0] == "24 images of photos"
     for i in range(5):
-        painted(here / "release" / "training" / "red" / f"{i}.png", (200, 40, 30), 600 + i, (48, 48))
+        paint(here / "release" / "training" / "red" / f"{i}.png", (200, 40, 30), 600 + i, (48, 48))
     assert learned_from()[0] == "5 training images"
 
 

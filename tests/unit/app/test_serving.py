@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_place import paint
 
 import lookalike
 from lookalike.app import gallery
@@ -57,13 +58,13 @@ def test_a_saved_gallery_answers_as_its_folder_does(indexed, call, result):
     assert Path("n.html").read_text(encoding="utf-8").count("<img ") == 4
 
 
-def test_what_changed_since_is_noticed_and_described_when_asked_for(indexed, call, result, painted):
+def test_what_changed_since_is_noticed_and_described_when_asked_for(indexed, call, result):
     best = ranked(result, RANK)[0]["path"]
     second = ranked(result, RANK)[1]["path"]
     Path("photos", best).unlink()
-    painted(Path("photos", second), (1, 2, 3), 77)
+    paint(Path("photos", second), (1, 2, 3), 77)
     os.utime("photos/blue/0.png")  # the same content
-    painted(Path("photos/new.png"), (200, 40, 30), 78)
+    paint(Path("photos/new.png"), (200, 40, 30), 78)
     answer = result(RANK)
     reasons = {row["path"]: row["reason"] for row in answer["left_out"]}
     assert list(reasons) == [*sorted([best, second]), "new.png", "red/broken.png"]
@@ -78,9 +79,9 @@ def test_what_changed_since_is_noticed_and_described_when_asked_for(indexed, cal
     assert [row["path"] for row in ranked(result, RANK)] == [row["path"] for row in fresh]
 
 
-def test_files_are_added_and_removed_by_name(indexed, result, painted):
-    painted(Path("photos/new.png"), (200, 40, 30), 78)
-    painted(Path("photos/other.png"), (200, 40, 30), 79)
+def test_files_are_added_and_removed_by_name(indexed, result):
+    paint(Path("photos/new.png"), (200, 40, 30), 78)
+    paint(Path("photos/other.png"), (200, 40, 30), 79)
     index = "index m.lookalike photos"
     changes = result(index, "--add photos/new.png --remove photos/red/0.png --remove red/1.png")
     assert (changes["images"], changes["added"], changes["removed"]) == (N - 1, 1, 2)

@@ -4,6 +4,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from made_place import paint
 
 from lookalike.app.sources import read_gallery, read_images
 from lookalike.core.errors import LookalikeError
@@ -13,12 +14,12 @@ def reasons(found):
     return dict(found.left_out)
 
 
-def test_what_cannot_be_used_is_named_with_its_reason(photos, painted):
+def test_what_cannot_be_used_is_named_with_its_reason(photos):
     red = photos / "red"
     (red / "broken.png").write_bytes((red / "0.png").read_bytes()[:200])
     for copy in ("red/copy.png", "blue/red.png", "top.png"):
         shutil.copy(red / ("1.png" if copy == "blue/red.png" else "0.png"), photos / copy)
-    painted(red / "tiny.png", (1, 2, 3), 0, (20, 200))
+    paint(red / "tiny.png", (1, 2, 3), 0, (20, 200))
     (red / "link.png").symlink_to(red / "0.png")
     (photos.parent / "link").symlink_to(photos)  # the folder itself may be one
     found = read_images(photos.parent / "link", n_threads=2)

@@ -20,7 +20,20 @@ def double(value):
 """
 
 
-def test_the_cache_is_read_and_written_by_one_process_at_a_time(tmp_path, monkeypatch):
+@pytest.fixture
+def double(tmp_path, monkeypatch):
+    """Compile a kernel, or find it in the cache; return what it makes of 4, and whether it was found."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "kernel.py").write_text(KERNEL)
+
+    def doubled():
+        kernel = runpy.run_path(str(tmp_path / "kernel.py"))["double"]
+        return kernel(np.float64(4)), sum(kernel.stats.cache_hits.values())
+
+    return doubled
+
+
+def test_the_cache_is_read_and_written_by_one_process_at_a_time(double, monkeypatch):
     called = []
 
     def watch(name):
@@ -37,34 +50,24 @@ def test_the_cache_is_read_and_written_by_one_process_at_a_time(tmp_path, monkey
 
     watch("load_overload")
     watch("save_overload")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    (tmp_path / "kernel.py").write_text(KERNEL)
-    for hits in (0, 1):
-        double = runpy.run_path(str(tmp_path / "kernel.py"))["double"]
-        assert double(np.float64(4)) == 8
-        assert sum(double.stats.cache_hits.values()) == hits
+    assert [double(), double()] == [(8, 0), (8, 1)]
     assert called == ["load_overload", "save_overload", "load_overload"]
 
 
-def test_without_a_folder_that_can_be_written_kernels_compile_with_one_warning(tmp_path, monkeypatch, recwarn):
+def test_without_a_folder_that_can_be_written_kernels_compile_with_one_warning(double, tmp_path, monkeypatch, recwarn):
     file = tmp_path / "file"
     file.touch()
     (tmp_path / "__pycache__").symlink_to(file)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(file / "cache"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(file / "home"))
     kernels.say_that_nothing_is_kept.cache_clear()
-    (tmp_path / "kernel.py").write_text(KERNEL)
-    for _ in range(2):
-        assert runpy.run_path(str(tmp_path / "kernel.py"))["double"](np.float64(4)) == 8
+    assert [double(), double()] == [(8, 0), (8, 0)]
     assert [str(warning.message).partition(",")[0] for warning in recwarn] == ["compiled code cannot be kept"]
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_a_damaged_entry_is_compiled_again_and_mended(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    (tmp_path / "kernel.py").write_text(KERNEL)
+def test_a_damaged_entry_is_compiled_again_and_mended(double, tmp_path, suffix):
     for damage, hits in ((b"", 0), (b"garbage", 0), (None, 0), (None, 1)):
-        double = runpy.run_path(str(tmp_path / "kernel.py"))["double"]
-        assert (double(np.float64(4)), sum(double.stats.cache_hits.values())) == (8, hits)
+        assert double() == (8, hits)
         if damage is not None:
             next((tmp_path / "cache").rglob(f"*.{suffix}")).write_bytes(damage)

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table, write_table
 from lookalike.data.scan import image_paths, scan_folder, scan_photographs
 from lookalike.data.splits import resolve_subset
+from lookalike.data.visterm_folder import anonymous
 
 LARGE = (300, 200)
 
@@ -37,8 +37,9 @@ def odd_folder(tmp_path_factory):
     for name, size in sizes.items():
         picture(root / name, size)
     picture(root / "001.cat" / "001_0002.jpg", exif=exif)
+    picture(root / "198.spider" / os.fsdecode(b"\xff.png"))
     os.truncate(root / "001.cat" / "cut.jpg", 2000)
-    for name in ("056.dog/greg/empty", "198.spider", "empty_class/empty_inside", ".empty_hidden"):
+    for name in ("056.dog/greg/empty", "empty_class/empty_inside", ".empty_hidden"):
         (root / name).mkdir(parents=True)
     (root / "198.spider" / "RENAME2").write_text("#!/bin/sh\n")
     (root / "198.spider" / "Thumbs.db").write_bytes(b"x")
@@ -81,6 +82,7 @@ ODD = {
     "056.dog/up": ("056.dog", *LOOP),
     "198.spider/RENAME2": ("198.spider", "not_an_image", "not an image of a known format"),
     "198.spider/Thumbs.db": ("198.spider", "not_an_image", "made by a file manager"),
+    "198.spider/\\udcff.png": ("198.spider", "not_an_image", "its name is not valid UTF-8: rename it"),
     "198.spider/dangling": ("198.spider", "not_an_image", "a link that leads nowhere"),
     "198.spider/itself": ("198.spider", "not_an_image", "a link that leads nowhere"),
     "198.spider/link.jpg": ("198.spider", "ok", ""),
@@ -145,18 +147,6 @@ def test_only_the_named_class_folders_are_read(tmp_path):
     assert manifest["path"].tolist() == ["cat/1.png", "emu/1.png"]
     with pytest.raises(LookalikeError, match=r"has no class folder cow; .*there are: cat, dog, emu"):
         scan_folder(tmp_path, classes=["cow"])
-
-
-def test_a_name_that_is_no_utf8_is_a_row_that_can_be_stored(tmp_path):
-    image = picture(tmp_path / "images" / "cat" / "a.png")
-    try:
-        shutil.copy(os.fsencode(image), os.fsencode(image.parent) + b"/\xff.png")
-    except OSError:
-        pytest.skip("this file system takes only UTF-8 names")
-    write_table(scan_folder(tmp_path / "images"), tmp_path / "manifest.parquet")
-    row = read_table(tmp_path / "manifest.parquet").iloc[0]
-    assert (row["path"], row["label"], row["status"]) == ("cat/\\udcff.png", "cat", "not_an_image")
-    assert row["reason"] == "its name is not valid UTF-8: rename it"
 
 
 CLASSES = ("001.cat/a.png", "002.dog/a.png")
@@ -236,3 +226,13 @@ def test_photographs_lie_anywhere_and_are_large_enough_for_a_keypoint(odd_folder
     assert reason == "200 x 31 pixels, and each side needs 32 or more"
     picture(tmp_path / "001.cat" / "1.png")
     pd.testing.assert_frame_equal(scan_folder(tmp_path), scan_photographs(tmp_path))
+
+
+def test_photographs_without_names_keep_their_order():
+    paths = ["gate/Peter at the gate.jpg", "gate/inside/unnamed.jpg", "old fort/unnamed.jpg", "unnamed.jpg"]
+    labels = ["gate", "gate/inside", "old fort", ""]
+    table = anonymous(pd.DataFrame({"path": paths, "label": labels, "sha256": "ab", "image_id": range(4)}))
+    assert table["path"].tolist() == ["gate/0001.jpg", "gate/0002.jpg", "old fort/0001.jpg", "0001.jpg"]
+    assert table["label"].tolist() == ["gate", "gate", "old fort", ""]
+    assert set(table["sha256"]) == {""}
+    assert table["image_id"].tolist() == [0, 1, 2, 3]
