@@ -309,26 +309,21 @@ class Place:
         self.archives = {}
         for name, published in load_archives(RESOURCES / "archives.yaml").items():
             top = f"{published.top_folder}/" if name == "caltech256" else ""
-            members = [member(f"{top}{file}", b"abc") for file in FILES[name]]
-            content = tar_of(*members)
+            content = tar_of(*(member(f"{top}{file}", b"abc") for file in FILES[name]))
             (self.packed / published.filename).write_bytes(content)
-            self.archives[name] = replace(
-                published,
-                url=f"http://127.0.0.1:9/{published.filename}",
-                md5=hashlib.md5(content).hexdigest(),
-                size=None if published.size is None else len(content),
-                files=len(FILES[name]) if published.files else 0,
-            )
+            facts = {"url": f"http://127.0.0.1:9/{published.filename}", "md5": hashlib.md5(content).hexdigest()}
+            facts["size"] = published.size and len(content)
+            self.archives[name] = replace(published, **facts, files=published.files and len(FILES[name]))
 
     def put(self, *names):
         for name in names:
             shutil.copy(self.packed / self.archives[name].filename, self.folder)
 
-    def asked(self, kind, fetch=False, **options):
-        """Why a data set is not there, and how to obtain it."""
-        data = {"kind": kind, "path": str(self.folder), "fetch": fetch}
-        source = Source(data, self.archives, self.counts if kind == "caltech256" else None, **options)
-        return source.why_not, source.obtain
+    def source(self, kind, *, fetch=False, wants_words=False, **data):
+        """Where a data set of this kind is; `data` are further settings of it."""
+        counts = self.counts if kind == "caltech256" else None
+        settings = {"kind": kind, "path": str(self.folder), "fetch": fetch} | data
+        return Source(settings, self.archives, counts, wants_words)
 
 
 @pytest.fixture
@@ -337,13 +332,10 @@ def place(tmp_path):
 
 
 def test_an_archive_is_unpacked_once_and_its_folder_used_while_it_is_whole(place):
-    archive, (why, get) = place.archives["caltech256"], place.asked("caltech256")
+    source, root = place.source("caltech256"), place.folder / place.archives["caltech256"].top_folder
     place.put("caltech256")
-    assert why() == ""
-    root = place.folder / archive.top_folder
-    assert (
-        get() == {"root": root.as_posix()} == Source({"kind": "caltech256", "path": str(root)}, place.archives).obtain()
-    )
+    assert source.why_not() == ""
+    assert source.obtain() == place.source("caltech256", path=str(root)).obtain() == {"root": root.as_posix()}
     for words, *gone in (
         ("2 of caltech256's 2 class folders and 2 of its 3 images (the first that lacks some is 0", "001.ak47/2.jpg"),
         ("1 of caltech256's 2 class folders and 1 of its 3 images", "056.dog/greg/1.jpg", "056.dog/RENAME2"),
@@ -351,42 +343,43 @@ def test_an_archive_is_unpacked_once_and_its_folder_used_while_it_is_whole(place
         for file in map(root.joinpath, gone):
             file.rename(file.with_name(".DS_Store"))  # made by a file manager
             file.with_name(f"{file.stem}.link.jpg").symlink_to(root / "nowhere")
-        message = refused(get)
-        assert why() == f"not run: {message}"
+        message = refused(source.obtain)
+        assert source.why_not() == f"not run: {message}"
         for what in (words, str(place.folder), "complete it", "`classes` of the data set"):
             assert what in message
 
 
 def test_of_named_classes_alone_the_folders_need_to_be_there(place):
-    archive, data = place.archives["caltech256"], {"kind": "caltech256", "path": str(place.folder), "fetch": False}
+    dog = place.folder / place.archives["caltech256"].top_folder / "056.dog"
 
     def why(*classes):
-        return Source(data | {"classes": classes}, place.archives, place.counts).why_not()
+        return place.source("caltech256", classes=classes).why_not()
 
-    assert Source(data, place.archives).absent() == [archive]
-    (place.folder / archive.top_folder / "056.dog").mkdir(parents=True)
+    assert place.source("caltech256").absent() == [place.archives["caltech256"]]
+    dog.mkdir(parents=True)
     assert "holds no image of 056.dog: complete it" in why("056.dog")
-    (place.folder / archive.top_folder / "056.dog/1.jpg").touch()
+    (dog / "1.jpg").touch()
     assert why("056.dog") == ""
     assert "1 of caltech256's 2 class folders" in why()
     assert "no class folder 056.cat: name one of those in" in why("056.dog", "056.cat")
-    assert Source(data, place.archives).absent() == []
-    assert [archive.about for archive in place.archives.values()][1] == "oxbuild_images-v1.tgz (2.0 GB)"
+    assert place.source("caltech256").absent() == []
+    assert place.archives["oxford5k_images"].about == "oxbuild_images-v1.tgz (2.0 GB)"
 
 
 def test_what_is_not_there_is_asked_for_unless_its_host_answers(place, monkeypatch):
-    (why, get), (why_not_fetched, _) = place.asked("caltech256"), place.asked("caltech256", fetch=True)
+    source, to_fetch = (place.source("caltech256", fetch=fetch) for fetch in (False, True))
     put_it = place.archives["caltech256"].put_in_place(place.folder)
-    assert why() == why_not_fetched() == f"not run: {put_it}"
-    assert refused(get).endswith(f"may not be downloaded (fetch: false): {put_it}")
+    assert source.why_not() == to_fetch.why_not() == f"not run: {put_it}"
+    assert refused(source.obtain).endswith(f"may not be downloaded (fetch: false): {put_it}")
     monkeypatch.setattr(archives, "is_reachable", lambda archive: True)
-    assert (why_not_fetched(), why()) == ("", f"not run: {put_it}")
+    assert (to_fetch.why_not(), source.why_not()) == ("", f"not run: {put_it}")
 
 
 def test_landmarks_in_place_are_verified_and_unpacked_once(place):
-    why, get = place.asked("oxford5k")
+    source = place.source("oxford5k")
     truth, images = place.folder / "gt_files_170407", place.folder / "oxbuild_images-v1"
-    assert (why().count("put "), "or oxbuild_images.tgz or its folder into" in why()) == (2, True)
+    assert source.why_not().count("put ") == 2
+    assert "or oxbuild_images.tgz or its folder into" in source.why_not()
     place.put("oxford5k_images", "oxford5k_ground_truth")
     for name, planned, words in (
         ("oxford5k_ground_truth", "bytes instead of", "bytes instead of"),
@@ -394,25 +387,25 @@ def test_landmarks_in_place_are_verified_and_unpacked_once(place):
     ):
         file = place.folder / place.archives[name].filename
         os.truncate(file, file.stat().st_size - 5)
-        assert planned in why()
-        assert (why() == "") == (planned == "")
-        assert words in refused(get)
+        assert planned in source.why_not()
+        assert (source.why_not() == "") == (planned == "")
+        assert words in refused(source.obtain)
         place.put(name)
     assert not images.exists()
-
-    assert why() == ""
-    assert get() == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
+    assert source.why_not() == ""
+    assert source.obtain() == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
     assert {path.name for path in images.iterdir()} == set(FILES["oxford5k_images"])
     # under its former name the file has no published MD5, and is known by what it holds
     shutil.rmtree(images)
     Path(f"{images}.tgz").unlink()
     former = place.folder / "oxbuild_images.tgz"
     former.write_bytes(tar_of(member("more.jpg")))
-    assert "oxbuild_images.tgz holds 1 files instead of 2; get a good copy of it" in refused(get)
+    assert "oxbuild_images.tgz holds 1 files instead of 2; get a good copy of it" in refused(source.obtain)
     former.write_bytes(tar_of(*map(member, ["more.jpg", *FILES["oxford5k_images"]])))
-    assert (why(), get()["root"], images.exists()) == ("", former.with_suffix("").as_posix(), False)
+    assert source.why_not() == ""
+    assert (source.obtain()["root"], images.exists()) == (former.with_suffix("").as_posix(), False)
     (truth / "hall_1_ok.txt").unlink()
-    for message in (refused(get), why()):
+    for message in (refused(source.obtain), source.why_not()):
         assert "3 of oxford5k_ground_truth's 4 files" in message
 
 
@@ -425,34 +418,29 @@ def test_words_are_fetched_only_where_they_are_wanted(place, monkeypatch):
         return Path(path, archive.filename)
 
     monkeypatch.setattr(archives, "fetch_archive", fetch)
-    assert "words" not in place.asked("oxford5k", fetch=True)[1]()
-    assert asked == ["oxford5k_ground_truth", "oxford5k_images"]
+    assert "words" not in place.source("oxford5k", fetch=True).obtain()
     words = place.archives["oxford5k_words"]
-    assert place.asked("oxford5k", wants_words=True)[0]() == f"not run: {words.put_in_place(place.folder)}"
-    found = place.asked("oxford5k", fetch=True, wants_words=True)[1]()
+    assert place.source("oxford5k", wants_words=True).why_not() == f"not run: {words.put_in_place(place.folder)}"
+    found = place.source("oxford5k", fetch=True, wants_words=True).obtain()
     assert found["words"] == (place.folder / words.top_folder).as_posix()
-    assert asked[2:] == ["oxford5k_words"]
+    assert asked == ["oxford5k_ground_truth", "oxford5k_images", "oxford5k_words"]
 
 
-def test_own_data(tmp_path):
-    images, truth = tmp_path / "images", tmp_path / "truth"
-
-    def source(kind, path=images, **given):
-        return Source({"kind": kind, "path": str(path), **given}, {})
-
+def test_own_data(place):
+    images, truth = place.folder / "images", place.folder / "truth"
     whats = {"folder": "class folders", "class_triplets": "class folders", "triplets": "rated triplets"}
     for kind, what in (whats | {"landmarks": "photographs"}).items():
-        assert source(kind, tmp_path).why_not() == ""
-        assert source(kind).why_not() == f"not run: put a folder of {what} at {images}"
+        assert place.source(kind).why_not() == ""
+        assert place.source(kind, path=images).why_not() == f"not run: put a folder of {what} at {images}"
     images.mkdir()
     truth.mkdir()
-    landmarks = source("landmarks", ground_truth=str(truth))
+    landmarks = place.source("landmarks", path=images, ground_truth=truth)
     assert landmarks.why_not().startswith("not run: put a folder of ground-truth files (<landmark>")
     assert str(truth) in refused(landmarks.obtain)
     (truth / "hall_1_query.txt").write_text("a 1 2 3 4\n")
-    assert landmarks.why_not() == source("synthetic_landmarks").why_not() == ""
+    assert landmarks.why_not() == place.source("synthetic_landmarks").why_not() == ""
     assert landmarks.obtain() == {"root": images.as_posix(), "ground_truth": truth.as_posix()}
-    assert source("landmarks").obtain() == {"root": images.as_posix()}
+    assert place.source("landmarks", path=images).obtain() == {"root": images.as_posix()}
 
 
 def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path):
