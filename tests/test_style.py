@@ -60,6 +60,44 @@ def test_names_are_nouns_and_docstrings_have_a_verb(folder):
     assert not found, "\n".join(found)
 
 
+METHODS = {"startswith", "endswith", "removeprefix", "removesuffix", "find", "rfind", "index", "count", "contains"}
+METHODS |= {"partition", "rpartition", "split", "rsplit", "replace", "sub", "search", "match", "fullmatch", "compile"}
+"""Methods of strings, of columns of strings and of regular expressions."""
+TEXTS = {"title", "note", "text", "caption", "reason", "evidence", "words", "sentence", "problem", "message", "claim"}
+"""Names of variables with sentences."""
+KNOWN = {
+    # a cell of claims.csv, and an element of an SVG
+    "exhibits/claims.py": {": "},
+    "report/pictures.py": {'<circle cx="[\\d.]+" cy="[\\d.]+" r="3" fill="transparent"><title>[^<]*</title></circle>'},
+    # a note of reference-values.csv
+    "exhibits/tables.py": {"converge"},
+}
+"""Literals that are searched for and are no part of a sentence of ours."""
+OF_LANGUAGE = re.compile(r"\. | [a-z]|[a-z] |[,:;] |^[a-z]{3,}[.:]?$")
+"""Words, or what stands between them, and no mark of a path, an id or a number."""
+
+
+def searched(tree):
+    """Yield what the calls and comparisons of some code search for."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name), args=[ast.Constant(value=str(literal)), *_]):
+                if name in METHODS:
+                    yield literal
+            case ast.Compare(left=ast.Constant(value=str(literal)), ops=[ast.In() | ast.NotIn()], comparators=[text]):
+                if {*re.findall(r"\w+", ast.unparse(text))[-1:]} & TEXTS:
+                    yield literal
+
+
+@pytest.mark.parametrize("room", ["exhibits", "report", "studies"])
+def test_no_sentence_is_searched_split_or_edited(room):
+    found = {}
+    for path in (ROOT / "src/lookalike" / room).rglob("*.py"):
+        literals = {literal for literal in searched(ast.parse(path.read_text())) if OF_LANGUAGE.search(literal)}
+        found |= {path.relative_to(ROOT / "src/lookalike").as_posix(): literals} if literals else {}
+    assert found == {path: literals for path, literals in KNOWN.items() if path.startswith(room)}
+
+
 def test_the_formatter_decides_but_for_a_few_lines():
     paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     assert sum(path.read_text(encoding="utf-8").count("# fmt: " + "skip") for path in paths) <= 20
