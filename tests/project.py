@@ -100,12 +100,17 @@ def copy_project(folder):
     return Project(folder)
 
 
-@contextmanager
-def edited(project, *modules):
-    """The project while some modules of its package have another line; for plans, since a copy compiles again."""
+def copy_package(project):
+    """Copy the package, too, into a project that links to it, for plans, since a copy compiles again."""
     source = project.folder / "src"
     source.unlink()
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    return Path(shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__")))
+
+
+@contextmanager
+def edited(project, *modules):
+    """The project while some modules of its package have another line."""
+    source = copy_package(project)
     try:
         for module in modules:
             with (source / "lookalike" / module).open("a") as file:

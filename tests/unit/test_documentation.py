@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from project import ROOT, own_settings, run_in
+from project import ROOT, copy_package, copy_project, own_settings, run_in
 from snakemake.utils import update_config
 
 from lookalike import learners
@@ -140,8 +140,10 @@ def test_every_key_rule_command_and_learner_is_in_the_reference(site):
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_file_and_make_target_that_is_named_exists(page):
+def test_every_file_and_make_target_that_is_named_exists_and_python_is_python(page):
     text = page.read_text(encoding="utf-8")
+    for code in blocks_of(page):
+        compile(code, str(page), "exec")
     written = {name for how_to in PAGES for language, name, _ in documented_edits(how_to) if language != "diff"}
     folders = "src|workflow|tests|docs|examples|envs|benchmarks|profiles"
     named = set(re.findall(rf"`((?:{folders})/[A-Za-z0-9_./*-]+)`", text))
@@ -162,12 +164,6 @@ def test_the_example_of_the_first_page_runs(page, tmp_path, monkeypatch):
     exec(compile(code, page, "exec"), names)
     assert len(names["neighbours"]) in (3, 3 * 10)  # a row a query, or a table with a row a neighbour
     assert (tmp_path / "model.lookalike").is_file() == ("model.save" in code)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
-def test_python_of_pages_is_python(page):
-    for code in blocks_of(page):
-        compile(code, str(page), "exec")
 
 
 def test_the_tutorials_learner_runs():
@@ -203,15 +199,10 @@ def apply_edits(page, folder):
 
 @pytest.fixture
 def copy(tmp_path):
-    """A copy of the project that how-to pages may edit."""
-    for name in ("src", "workflow", "config", "examples", "profiles"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tests/learners").mkdir(parents=True)
-    for name in ("Snakefile", "config.yaml", "tests/learners/test_contract.py"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    for name in ("measures.py", "model_files.py"):
-        shutil.copy(ROOT / "tests" / name, tmp_path / "tests/learners")
-    (tmp_path / "envs").symlink_to(ROOT / "envs")
+    """A copy of the project, its package and the contract of learners, that how-to pages may edit."""
+    copy_package(copy_project(tmp_path))
+    for name in ("learners/test_contract.py", "measures.py", "model_files.py"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     return tmp_path
 
 
@@ -227,7 +218,7 @@ def in_copy(copy, *arguments):
 def test_adding_a_learner_is_done_by_what_the_page_says(copy):
     edited = apply_edits(DOCS / "how-to/add-a-learner.md", copy)
     assert {path.name for path in edited} == {"shrunk_rca.py", "registry.py", "config.yaml", "demo.yaml"}
-    contract = in_copy(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/learners", "-k", "ShrunkRCA")
+    contract = in_copy(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests", "-k", "ShrunkRCA")
     assert re.search(r"[5-9]\d passed", contract), contract
     planned = in_copy(copy, "-m", "snakemake", "category_demo", "--cores", "1", "--dry-run")
     runs = re.findall(r"results/demo/runs/words500/(\w+)/shrunk-rca/0/model\.lookalike", planned)
