@@ -63,20 +63,17 @@ MODES = {
 }
 
 
-@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in LOSSLESS), *ANIMATED])
-def test_colours_come_back_unchanged_whatever_the_name_and_of_an_animation_the_first(tmp_path, name, options):
-    path = saved(COLOURS, tmp_path / name, **options)
-    pixels = load_rgb(str(path.rename(tmp_path / "photo.jpg")))
-    assert pixels.dtype == np.uint8
-    assert pixels.flags.c_contiguous
-    np.testing.assert_array_equal(pixels, COLOURS)
+WHOLE = [(COLOURS, name, options, COLOURS) for name, options in [*((name, {}) for name in LOSSLESS), *ANIMATED]]
 
 
-@pytest.mark.parametrize(("image", "name", "options", "red"), MODES.values(), ids=MODES)
-def test_red_of_unusual_modes(tmp_path, image, name, options, red):
-    pixels = load_rgb(saved(image, tmp_path / name, **options))
-    assert pixels.shape == (1, len(red), 3)
-    assert pixels[0, :, 0].tolist() == red
+@pytest.mark.parametrize(("image", "name", "options", "expected"), [*MODES.values(), *WHOLE])
+def test_an_image_has_its_pixels_whatever_its_name_and_an_animation_those_of_its_first(
+    tmp_path, image, name, options, expected
+):
+    pixels = load_rgb(str(saved(image, tmp_path / name, **options).rename(tmp_path / "photo.jpg")))
+    assert (pixels.dtype, pixels.shape[2], pixels.flags.c_contiguous) == (np.uint8, 3, True)
+    # of unusual modes the red is known
+    np.testing.assert_array_equal(pixels if expected is COLOURS else pixels[:, :, 0], np.array(expected, ndmin=2))
 
 
 def test_cmyk_tiff_and_adobe_inverted_jpeg_look_alike(tmp_path):
