@@ -12,11 +12,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from made_place import COUNTED, IDS, LABELS, TABLE, TRIPLETS, D, X, Y, array, arrow, csv, frame
+from made_place import COUNTED, IDS, LABELS, TABLE, TRIPLETS, X, Y, array, arrow, csv, frame
 from project import ROOT
 
 import lookalike
-from lookalike import ImageSimilarity, Similarity
+from lookalike import Similarity
 from lookalike.app.choice import choose_learner
 from lookalike.app.gallery import export
 from lookalike.app.learning import held_out_answers
@@ -205,8 +205,9 @@ def test_what_learning_does_for_new_classes_is_measured_and_said(tmp_path, monke
     assert values["MCML"] == pytest.approx(learner.score(weighed[is_new], y[is_new]), abs=1e-6)
     assert values["Euclidean"] == pytest.approx(Euclidean().fit(rows).score(rows[is_new], y[is_new]), abs=1e-6)
     (gain,) = new["gains"]
+    assert values[gain["over"]] == max(values["Euclidean"], values["cosine"])
     assert gain["value"] == pytest.approx(values["MCML"] - values[gain["over"]])
-    assert gain["high"] < 0
+    assert gain["low"] < gain["value"] < gain["high"] < 0
     first, *lines = said.out.splitlines()
     assert first.startswith("what was learned is worse than no learning (mAP ")
     sentence = f"on new classes it is worse than no learning (mAP {values['MCML']:.3f}, {values[gain['over']]:.3f} by "
@@ -263,7 +264,7 @@ def test_some_rows_have_labels_and_others_may_still_be_ranked(here, call, result
 ORDER = np.random.default_rng(1).permutation(36)
 LABELLED = pd.Series(Y, index=IDS)
 MIXED = pd.DataFrame(X, index=IDS)
-CSR, MINE = sp.csr_array(np.array([[1, np.nan], [0, 0]])), "mine is read already: give labels, triplets and names"
+CSR = sp.csr_array(np.array([[1, np.nan], [0, 0]]))
 
 
 @pytest.mark.parametrize(
@@ -272,22 +273,10 @@ CSR, MINE = sp.csr_array(np.array([[1, np.nan], [0, 0]])), "mine is read already
         (lambda rows: make_rows(X, IDS[:3]), "there are 3 ids for 36 rows of the array"),
         (lambda rows: make_rows(X, [*IDS[:-1], None]), "has no id in row 35"),
         (lambda rows: make_rows(X, None, Y[:3]), r"the labels of shape \(3,\) are not one for each of 36 rows"),
-        (lambda rows: make_rows(X, None, [["x"], ["y", "z"]] * 18), "there is a list in the labels: give each row"),
         (lambda rows: make_rows(MIXED, labels=LABELLED.iloc[ORDER]), r"another order: give labels.loc\[X.index\]"),
-        (lambda rows: make_rows(TABLE.assign(note="x")), "holds values of type object"),
         (lambda rows: make_rows(X[:, :0]), "has no columns of numbers"),
         (lambda rows: make_rows(CSR), r"infinity or an empty cell in row 0 \(from 0\)"),
-        (lambda rows: ImageSimilarity().fit(rows), "mine holds vectors, and images are described by visterms"),
-        (
-            lambda rows: Similarity(hold_out=0.25).fit(make_rows(X[:10], labels=["a"] * 7 + ["b"] * 3)),
-            r"two classes have four vectors .*hold none out",
-        ),
-        (
-            lambda rows: Similarity(learner="Euclidean").fit(rows).evaluate(rows.take(np.array([0, 12, 24]))),
-            "no class has two vectors that can be evaluated: give more labelled vec",
-        ),
-        (lambda rows: Similarity().fit(rows, labels=Y), MINE),
-        (lambda rows: Similarity(learner="RCA").fit(rows).evaluate(rows, triplets=TRIPLETS), MINE),
+        (lambda rows: Similarity().fit(rows, labels=Y), "mine is read already: give labels, triplets and names"),
     ],
 )
 def test_rows_that_cannot_be_used_are_one_sentence(call, sentence):
@@ -363,12 +352,6 @@ def test_an_index_and_other_ids_and_labels_are_no_dimensions(name, tmp_path):
     np.testing.assert_array_equal(rows.X[[place[row] for row in IDS]], X)
 
 
-@pytest.mark.parametrize(("first", "index"), [(0, True), (1, False)])
-def test_columns_without_names_are_numbered_as_pandas_does(tmp_path, first, index):
-    pd.DataFrame(X, columns=range(first, first + D)).to_csv(tmp_path / "a.csv", index=index)
-    np.testing.assert_array_equal(read_vectors(tmp_path / "a.csv").X, X)
-
-
 def test_a_model_has_what_fit_found_whatever_is_asked_later(here):
     model = Similarity(hold_out=0.25, random_state=2).fit("v.npy", LABELS.assign(id=range(36))[1:])
     about = model.about()
@@ -406,6 +389,8 @@ MEANINGS = [  # a file, how it is written and read, and its ids, its labels and 
     ("a.csv", csv("d0, id, label", '1, "p, q", "x"', '2, "r", y'), {}, ["p, q", "r"], ["x", "y"], [1]),
     ("a.csv", csv("", " ,,", "id,d0,label", "p,1,x", ",,", "", "q,2"), {}, ["p", "q"], ["x", ""], [1]),
     ("a.csv", csv("id,d0,label", "p,1,x,,", "q,2,y"), {}, ["p", "q"], ["x", "y"], [1]),
+    ("a.csv", csv(",0,1", "0,.5,7", "1,2,8"), {}, ["0", "1"], None, [0.5, 7]),  # as pandas writes an array
+    ("a.csv", csv("1,2", ".5,7", "2,8"), {}, ["0", "1"], None, [0.5, 7]),
     ("a.csv", frame(COUNTED), BY_ID, COUNTS, [*"ab"] * 10, [0.5]),
     ("a.parquet", arrow(id=RAW, d0=[1, 2, 4]), {}, [name.hex() for name in RAW], None, [1]),
     ("a.parquet", arrow(id=[b"p", b"q"], label=[b"x", None], d0=[1, 2]), {}, ["p", "q"], ["x", ""], [1]),
@@ -446,12 +431,6 @@ def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refu
     answers = [call("evaluate", "v.lookalike", file, "--all", "--json") for file in ("wide.parquet", "turned.csv")]
     tables = [json.loads(answer.out)["rows"] for answer in answers]
     assert tables[0] == tables[1]
-    (gain,) = [gain for gain in json.loads(answers[0].out)["gains"] if gain["measure"] == "map"]
-    values = {row["method"]: row["value"] for row in tables[0] if row["measure"] == "map"}
-    learned, plain = values["OASIS"], max(values["Euclidean"], values["cosine"])
-    assert values[gain["over"]] == plain
-    assert gain["low"] < learned - plain < gain["high"]
-    assert gain["value"] == pytest.approx(learned - plain)
     assert "turned.csv has its columns in another order" in answers[1].err
     ranked = [call("rank", "v.lookalike", "x3", "--gallery", file).out for file in ("wide.parquet", "turned.csv")]
     assert ranked[0].splitlines()[1:] == ranked[1].splitlines()[1:]

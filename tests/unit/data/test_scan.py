@@ -171,30 +171,31 @@ def wrong(tmp_path):
     return tmp_path
 
 
+WRONG = [
+    ("none", "there is no folder .*none: give the folder"),
+    ("empty", "holds no class folders: sort"),
+    ("flat/a.png", "is a file"),
+    ("flat", "holds no class folders"),
+    ("texts", "no image that can be read"),
+    ("links", r"no image that can be read among its 1 file \(cat/a.png: a link that leads nowhere\)"),
+    ("mac", "holds only photos, which holds folders: give .*mac/photos instead"),
+    ("deep", "give .*/deep/a b/c instead"),
+    ("hidden", "holds no class folders: sort"),
+    ("split", r"parts .* \(train, val\), not its classes: give one of them, such as \S*/split/train$"),
+    ("tests", r"parts of a data set \(test2017, train2017\), not its classes: .* such as \S*/train2017$"),
+    ("years", r"parts of a data set \(train2017, train2018\), not its classes"),
+    ("far", r"cat/a.png: cannot be read: File name too long"),
+    ("phone", r"read among its 2 files \(cat/1.heic: 1.heic is a HEIC image, .*: convert it to JPEG"),
+]
+PHOTOGRAPHS = [
+    ("empty", "holds no photograph that can be read: put"),
+    ("phone", r"no photograph that can be read among its 2 files \(cat/1.heic: .* convert it"),
+]
+
+
 @pytest.mark.parametrize(
     ("scan", "name", "words"),
-    [
-        (scan_folder, "none", "there is no folder .*none: give the folder"),
-        (scan_folder, "empty", "holds no class folders: sort"),
-        (scan_folder, "flat/a.png", "is a file"),
-        (scan_folder, "flat", "holds no class folders"),
-        (scan_folder, "texts", "no image that can be read"),
-        (scan_folder, "links", r"no image that can be read among its 1 file \(cat/a.png: a link that leads nowhere\)"),
-        (scan_folder, "mac", "holds only photos, which holds folders: give .*mac/photos instead"),
-        (scan_folder, "deep", "give .*/deep/a b/c instead"),
-        (scan_folder, "hidden", "holds no class folders: sort"),
-        (scan_folder, "split", r"parts .* \(train, val\), not its classes: give one of them, such as \S*/split/train$"),
-        (
-            scan_folder,
-            "tests",
-            r"parts of a data set \(test2017, train2017\), not its classes: .* such as \S*/train2017$",
-        ),
-        (scan_folder, "years", r"parts of a data set \(train2017, train2018\), not its classes"),
-        (scan_folder, "far", r"cat/a.png: cannot be read: File name too long"),
-        (scan_folder, "phone", r"read among its 2 files \(cat/1.heic: 1.heic is a HEIC image, .*: convert it to JPEG"),
-        (scan_photographs, "empty", "holds no photograph that can be read: put"),
-        (scan_photographs, "phone", r"no photograph that can be read among its 2 files \(cat/1.heic: .* convert it"),
-    ],
+    [*((scan_folder, *row) for row in WRONG), *((scan_photographs, *row) for row in PHOTOGRAPHS)],
 )
 def test_wrong_folders_are_explained(wrong, scan, name, words):
     with pytest.raises(LookalikeError, match=words):
