@@ -2,12 +2,10 @@
 
 import numpy as np
 import pandas as pd
-from PIL import Image
-from plotted import words_on
 
 from lookalike.exhibits import neighbours
-from lookalike.exhibits.model import Entry, Found, Mark, Ranking
-from lookalike.exhibits.neighbours import change_text, choice_note, choose, gallery_of, score_text
+from lookalike.exhibits.model import Entry
+from lookalike.exhibits.neighbours import change_text, choice_note, choose, score_text
 
 GAINS = (0.1, 0.2, -0.3, 0.0, 0.5, 0.1, -0.1, 0.0, 0.2)
 
@@ -70,29 +68,3 @@ def test_the_note_counts_all_queries_and_those_shown_and_changes_have_a_sign_and
     words = ["▲ 2 more of it", "▼ 1 fewer of it", "= as many of it"]
     assert [change_text(difference, "of it") for difference in (2, -1, 0)] == words
     assert [score_text(score) for score in (1.0, -0.08431, 1234.5, 99.96)] == ["1.00", "−0.0843", "1,234", "100"]
-
-
-def test_the_gallery_draws_extremes_and_one_query_of_each_class_and_lists_all_images(tmp_path):
-    image = tmp_path / "dog.png"
-    Image.fromarray(np.full((30, 40, 3), 90, dtype=np.uint8)).save(image)
-    right = Mark("✓", "#009E73", "-", "same class")
-    found = tuple(Found(str(image), "dog", right, score_text(score)) for score in (0.9, 0.8))
-    rankings = (Ranking("Before learning: Euclidean", found), Ranking("After learning: OASIS", found * 4))
-    queries = (
-        ("cat", neighbours.GAIN),
-        ("cat", neighbours.RANDOM),
-        ("dog", neighbours.RANDOM),
-        ("dog", neighbours.RANDOM),
-        ("eel", neighbours.LOSS),
-        ("fly", neighbours.RANDOM),
-    )
-    gallery = gallery_of([Entry(str(image), words, rankings, chosen) for words, chosen in queries], ["A note."])
-    words = words_on(gallery.canvas)
-    assert len(gallery.canvas.axes[0].images) == 4 * (1 + 2 + 6)
-    assert words.count("Before learning:\nEuclidean") == words.count("After learning:\nOASIS") == 4
-    named = [word for word in words if word[:4] in ("cat\n", "dog\n", "eel\n", "fly\n")]
-    assert named == ["cat\ndrawn at random", "dog\ndrawn at random", "cat\nlargest gain", "eel\nlargest loss"]
-    assert len(gallery.frame) == 6 * 10
-    assert gallery.frame.iloc[1].to_list() == [
-        "dog.png", "cat", "Before learning: Euclidean", 2, "dog.png", "dog", "same class", "0.800",
-    ]  # fmt: skip

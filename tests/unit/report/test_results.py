@@ -28,7 +28,7 @@ def names(results, **chosen):
     return [f"{exhibit.dataset}:{exhibit.id}" for exhibit in results.exhibits(**chosen)]
 
 
-def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_over(folder):
+def test_data_sets_come_by_study_exhibits_by_paper_and_other_folders_are_passed_over(folder, toys):
     (folder / "demo" / "exhibits" / JMLR / ".table9.123.part.json").write_text("{")  # of a killed job
     (folder / "kernels" / "learners").mkdir(parents=True)
     found = Results(folder).datasets
@@ -39,9 +39,6 @@ def test_data_sets_come_by_study_real_ones_first_and_other_folders_are_passed_ov
         ("demo_triplets", ["finegrained"], True, ""),
     ]
     assert found[1].title == "demo title"
-
-
-def test_exhibits_come_by_paper_and_its_numbering_whichever_study_they_are_of(toys):
     results = Results(toys)
     every = names(results)
     assert every[:8] == [
@@ -188,17 +185,7 @@ def test_the_later_of_two_records_of_a_file_made_it_and_those_of_another_version
     assert [job.rule for job in read_jobs(tmp_path)] == ["warm", "a_new"]
 
 
-def test_no_path_shows_a_folder_of_one_machine():
-    names = {
-        "/home/me/workflow/clone/workflow/resources/claims.csv": "workflow/resources/claims.csv",
-        "/clone/src/lookalike/studies/human/page.html": "src/lookalike/studies/human/page.html",
-        "/home/me/photographs/results/a.png": "a.png",
-        "results/demo/metrics.parquet": "results/demo/metrics.parquet",
-    }
-    assert {path: project_path(path) for path in names} == names
-
-
-def test_settings_are_written_by_data_set_and_whole():
+def test_settings_are_written_by_data_set_and_no_path_shows_a_folder_of_one_machine():
     shared = {"steps": 3}
     category = {"demo": {"a": shared, "b": shared, "rate": 1e-05}}
     demo = {"datasets": {"demo": {"kind": "synthetic"}}, "category": category}
@@ -209,12 +196,19 @@ def test_settings_are_written_by_data_set_and_whole():
     assert "&" not in own[1], "settings that are shared are written out"
     assert yaml.safe_load(whole[1]) == configuration | {"path": "data"}
     assert configuration_parts({}, []) == []
+    names = {
+        "/home/me/workflow/clone/workflow/resources/claims.csv": "workflow/resources/claims.csv",
+        "/clone/src/lookalike/studies/human/page.html": "src/lookalike/studies/human/page.html",
+        "/home/me/photographs/results/a.png": "a.png",
+        "results/demo/metrics.parquet": "results/demo/metrics.parquet",
+    }
+    assert {path: project_path(path) for path in names} == names
 
 
 KEPT = ROOT / "workflow" / "resources" / "runs"
 
 
-def test_the_rehearsed_study_takes_its_five_partitions_less_what_is_done():
+def test_studies_take_what_a_rehearsal_parts_or_their_own_run_took_and_cores_share_jobs():
     kept = json.loads((KEPT / "full-size" / "rehearsal.json").read_text())
     for cores, hours in ((2, 6.1), (16, 0.97)):
         cost = study_cost(KEPT, "caltech256", cores)
@@ -225,9 +219,6 @@ def test_the_rehearsed_study_takes_its_five_partitions_less_what_is_done():
     done = study_cost(KEPT, "caltech256", 2).seconds - left.seconds
     assert done == pytest.approx(of_lmnn * 4 / 5 / 2), "four of five partitions, on two cores"
     assert study_cost(KEPT, "caltech256", 2, lambda job: True).seconds == 0
-
-
-def test_other_studies_take_what_their_own_run_took_and_cores_share_what_jobs_take():
     two, many = (study_cost(KEPT, "websim", cores).seconds for cores in (2, 16))
     assert two > many > two / 8
     rules = json.loads((KEPT / "caltech20.json").read_text())["rules"]
@@ -247,7 +238,7 @@ PRINTED = [
 RUNS = [{"exhibit": f"{JMLR}/table4", "run": "long;demo", "change": "another ten"}]
 
 
-def test_numbers_are_those_that_a_table_has_with_printed(toys):
+def test_numbers_with_printed_stand_in_rows_of_the_demo_and_of_the_first_long_run_that_has_them(toys):
     numbers = numbers_of(Results(toys)["demo"])
     # MCML has no printed number of the other metric, and one of ours is missing
     assert [(number["what"], number["ours"], number["printed"]) for number in numbers] == [
@@ -260,9 +251,6 @@ def test_numbers_are_those_that_a_table_has_with_printed(toys):
     assert {number["draws"] for number in numbers} == {
         "demo title, means over 5 folds; error bars are standard errors."
     }
-
-
-def test_a_row_has_ours_in_the_demo_and_in_the_first_long_run_that_has_the_number(toys):
     results = Results(toys)
     first, *_ = numbers_of(results["demo"])
     long = {"dataset": "long", "synthetic": False, "numbers": [first | {"ours": "30 ± 1", "run": "long run"}]}

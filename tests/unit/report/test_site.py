@@ -131,7 +131,7 @@ def test_the_front_page_draws_the_differences_behind_primary_claims_each_with_th
     assert len(" ".join(visible.split())) < 6000
 
 
-def test_the_front_page_says_what_was_not_run_and_another_counts_states(pages, results):
+def test_the_front_page_says_what_was_not_run_and_a_strip_shows_all_exhibits_of_a_paper_first(pages, results):
     front_page, page = pages["index.html"], pages["made.html"]
     assert "<p>6 drawn, 5 not run, 1 failed.</p>" in page
     for exhibit in results.exhibits():
@@ -141,9 +141,6 @@ def test_the_front_page_says_what_was_not_run_and_another_counts_states(pages, r
     assert re.findall(r"</span>([a-z ]+)</span>", row)[:1] == ["not run"]
     assert "Not run: put archive.tar at data/caltech256." in front_page
     assert re.search(r'class="note warn failed">What fails, demo title: Failed: KeyError', front_page)
-
-
-def test_a_strip_shows_all_exhibits_of_a_paper_first_and_those_of_synthetic_data_come_last(pages):
     page = pages["jmlr2010.html"]
     strip = page.partition('<ul class="strip"')[2].partition("</ul>")[0]
     links = re.findall(r'href="#([^"]+)">(<img [^>]*>)?<b>[^<]*</b> <span>([^<]*)<', strip)
@@ -187,16 +184,13 @@ def test_an_exhibit_shows(pages, case):
     assert [part for part in hidden if part in text] == []
 
 
-def test_a_draft_points_to_what_its_paper_shows(toys, folder):
+def test_a_draft_points_to_what_its_paper_shows_and_every_exhibit_is_on_its_page_or_named(toys, folder, pages):
     draft, paper = (Results(toys).exhibit("demo", *place) for place in ((DRAFT, "fig4"), (JMLR, "fig6")))
     assert same_earlier(draft, Results(toys)) == paper
     assert same_earlier(paper, Results(toys)) is None
     assert same_earlier(Results(toys).exhibit("caltech256", DRAFT, "fig4"), Results(toys)) is None, "it was not run"
     (folder / "demo" / "exhibits" / DRAFT / "fig4.svg").write_text("<svg/>")
     assert same_earlier(Results(folder).exhibit("demo", DRAFT, "fig4"), Results(folder)) is None, "it shows another"
-
-
-def test_every_exhibit_of_a_paper_is_on_its_page_or_named_with_what_it_takes(pages):
     for exhibit in all_exhibits().values():
         if exhibit.paper in (JMLR, DRAFT, DEEP):
             page = pages[f"{PAPERS[exhibit.paper].page}.html"]
@@ -451,7 +445,7 @@ def test_a_drawing_stands_as_svg_as_large_as_its_png_and_a_montage_no_larger_tha
         encode(tmp_path / "a.png")
 
 
-def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder):
+def test_an_exhibit_is_shown_with_its_caption_and_notes_as_text_and_a_figure_without_its_file(folder):
     edit_sidecar(folder / "demo" / "exhibits" / JMLR / "table4.json", notes=["A <note>."])
     results = Results(folder)
     cell = PaperReader(JMLR, results).show("table4")
@@ -463,9 +457,6 @@ def test_an_exhibit_is_shown_with_its_caption_and_notes_and_as_text(folder):
     assert "Not run: put archive.tar at data/caltech256." in first
     lines = repr(cell).split("\n\n")
     assert lines[1].startswith("Table 4: Precision of the compared methods, demo title: Precision of all")
-
-
-def test_a_figure_shows_itself_also_without_its_file(folder):
     figure = Results(folder).exhibit("demo_triplets", DEEP, "fig5")
     alternative = 'alt="Figure 5: Differences, figure of demo_triplets title"'
     assert f'{alternative} src="data:image/png;base64,iVBOR' in figure._repr_html_()
@@ -494,7 +485,7 @@ def test_the_overview_has_every_exhibit_with_its_state_and_says_what_makes_one_t
         PaperReader("soml", Results(toys))
 
 
-def test_claims_say_what_each_verdict_is_about(folder):
+def test_claims_say_what_each_verdict_is_about_and_metrics_name_their_source(folder):
     write_claims(folder, *CLAIMS)
     claims = PaperReader(JMLR, Results(folder)).claims()
     assert repr(claims).splitlines() == [
@@ -504,9 +495,6 @@ def test_claims_say_what_each_verdict_is_about(folder):
     assert "demo title: +5.5 points" in claims.html
     assert "? undecided: It is sparse. (Table 1)" in repr(PaperReader(SOML, Results(folder)).claims())
     assert "Not run: snakemake triplets" in PaperReader(DEEP, Results(folder)).claims().html
-
-
-def test_metrics_name_their_source_and_are_only_those_of_the_paper(folder):
     for place, path in enumerate(("demo", "demo/human", "websim_demo", "caltech256")):
         study = {"demo": "category", "websim_demo": "web"}.get(path, "human")
         row = {"study": study, "setting": "", "metric": "map", "value": place / 10}

@@ -21,9 +21,11 @@ def claims(room):
     return claim_rows(ROOT / "workflow/resources/claims.csv", room)
 
 
-def changed_study(room, dataset, *without, data=None, **changes):
-    """The study of the project's settings, of which some are left out or changed."""
+def changed_study(room, dataset, *without, data=None, described=(), **changes):
+    """The study of the project's settings, of which some are left out or changed, or those of codebooks."""
     config = own_settings()
+    for id, description in dict(described).items():
+        config["codebooks"][id] |= description
     if changes or without:
         section = config[room][dataset] | changes | dict.fromkeys(without)
         config[room][dataset] = {key: value for key, value in section.items() if value is not None}

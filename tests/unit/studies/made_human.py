@@ -79,7 +79,7 @@ def given(kind="folder"):
 
 def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
     """A study whose images and rankings lie in a folder."""
-    (folder / "images").mkdir()
+    (folder / "images").mkdir(parents=True)
     for id in IDS:
         Image.fromarray(np.full((30 + id % 7, 40, 3), id, np.uint8)).save(folder / f"images/{id}.png")
     write_json({"root": str(folder / "images")}, folder / "images.json")

@@ -4,16 +4,14 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import ABSENT, contrasted, finished
+from contract import ABSENT, changed_study, contrasted, finished
 from PIL import Image
 
 from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame, select
-from lookalike.exhibits.style import TITLES as PRINTED_TITLES
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark.results import LandmarkRankings, results_of, rows_of_run, times_of
-from lookalike.studies.landmark.study import CHOSEN, LANDMARKS
-from lookalike.studies.rooms import study_of
+from lookalike.studies.landmark.study import LANDMARKS
 
 WORDS = {"sift-10k": 10_000, "sift-100k": 100_000, "sift-1m": 1_000_000}
 SMALL = {"sift-10k": 10_000}
@@ -21,24 +19,13 @@ LEARNED = ("qpao", "oasis-diagonal", "soml-tg", "soml-da")
 GAIN = {"tfidf": 0.0, "qpao": 0.14, "oasis-diagonal": 0.08, "soml-tg": 0.12, "soml-da": 0.13}
 SPARSITY = {"qpao": 0.3, "oasis-diagonal": 0.0, "soml-tg": 0.4, "soml-da": 0.75}
 SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "soml-da": 0.05}
-PARAMETERS = {"qpao": {"C": 10.0}, "soml-tg": {"regularization": 1e-5}}
-PARAMETERS |= {"soml-da": {"regularization": 1e-6, "gamma": 1e-4}}
-TITLES = {method: PRINTED_TITLES[method] for method in ("tfidf", *LEARNED)}
-TITLES |= {chosen: f"{TITLES[method]}, chosen" for method, chosen in CHOSEN.items()}
-PAPERS_METHODS = {
-    method: {"learner": "SOMLTG", "title": title, "parameters": PARAMETERS.get(method, {})}
-    for method, title in TITLES.items()
-}
-SECTION = {"landmarks": list(LANDMARKS), "methods": ["tfidf", *LEARNED], "learning": {"draws": 5}}
-"""The paper's settings on Oxford5K."""
 
 
 def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
-    """The study that a job for exhibits is given, of a section in which some keys are other than the paper's."""
-    section = {**SECTION, "codebooks": list(codebooks)} | section
-    described = {id: given if isinstance(given, dict) else {"words": given} for id, given in codebooks.items()}
-    shared = {"seed": 0, "datasets": {"made": {"kind": kind, "title": title}}, "methods": PAPERS_METHODS}
-    return study_of("landmark", "made", {"study": section, "shared": {**shared, "codebooks": described}})
+    """The study of the project's settings on Oxford5K, without its lead, of which some are changed."""
+    described = {id: words for id, words in codebooks.items() if isinstance(words, dict)}
+    section = {"codebooks": list(codebooks), "lead": None} | section
+    return changed_study("landmark", "oxford5k", data={"kind": kind, "title": title}, described=described, **section)
 
 
 def runs(gain=None, sparsity=None, *, draws=5, landmarks=LANDMARKS):

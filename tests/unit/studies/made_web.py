@@ -2,11 +2,9 @@
 
 import numpy as np
 import pandas as pd
-from contract import ABSENT, finished
+from contract import ABSENT, changed_study, finished
 
 from lookalike.exhibits.results import results_frame
-from lookalike.studies.rooms import study_of
-from lookalike.studies.settings import checked
 from lookalike.studies.web.results import (
     N_GALLERY,
     N_QUERIES,
@@ -20,19 +18,6 @@ from lookalike.studies.web.results import (
 FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
 COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
-SECTION = {
-    "training": {"rankers": 2, "threads": 1, "steps": 4096, "triplets_per_query": 32},
-    "validation": {"images": 50, "queries": 10},
-    "runtime": {"images": [60, 600], "lmnn": [100], "patience": 3, "max_iter": 5, "time_limit": 7},
-}
-DATA = {"kind": "websim", "title": "made web images", "shards": 2, "simulation": {"topics": 3}}
-
-
-def web_study(*without, rankers=2, **changes):
-    """The study of the settings, some of which are left out or changed."""
-    section = {key: value for key, value in SECTION.items() if key not in without} | changes
-    section["training"] = section["training"] | {"rankers": rankers}
-    return checked({"datasets": {"made": DATA}, "web": {"made": section}}).web["made"]
 
 
 def toy_results():
@@ -75,8 +60,8 @@ def toy_times(largest=2_292_259, *, unlearned=(), cut_off=()):
 
 
 def given():
-    """The study of the settings that a job for exhibits is given."""
-    return study_of("web", "made", web_study().params("exhibits"))
+    """The study of the project's settings."""
+    return changed_study("web", "websim", training={"rankers": 2, "threads": 1})
 
 
 def study(times=()):

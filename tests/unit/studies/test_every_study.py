@@ -44,7 +44,7 @@ MADE = {
     "human": (made_human, {JMLR: "fig3b", DRAFT: "fig7", NIPS: "fig1a"}, "Toy", []),
     "web": (
         *(made_web, {JMLR: "table1 fig3a fig4", DRAFT: "table3 fig6", NIPS: "fig1b"}),
-        "Data: made web images (query log and images made by code): 2,292,259 training",
+        "Data: simulated web (query log and images made by code): 2,292,259 training",
         ["P@1 (%)", "OASIS 1.6 ± 0.1", "over 10,000 test images", "2,000 steps a second on 1 thread"],
     ),
     "finegrained": (

@@ -28,7 +28,7 @@ from made_category import (
     study,
     study_with_all,
 )
-from plotted import named, ruled
+from plotted import named, ruled, words_on
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.model import plain
@@ -70,7 +70,7 @@ def test_exhibits_ask_for_the_runs_curves_and_side_studies_that_they_show(settin
     assert list(learned) == ["oasis", "oasis-psd", "mcml", "lego", "euclidean"]
 
 
-def test_with_equal_settings_every_learned_method_has_as_many(settings):
+def test_classes_are_those_of_print_settings_are_as_many_where_they_are_equal_and_examples_of_a_rated_fold(settings):
     for dataset, n_settings in {"caltech256": 183, "caltech20": 21}.items():
         study = settings.category[dataset]
         counts = {method: study.n_settings(study.equal_runs.get(method, method)) for method in study.methods}
@@ -82,6 +82,11 @@ def test_with_equal_settings_every_learned_method_has_as_many(settings):
         study.params("draw_splits", subset="var10")
     # a file laid over it may run fewer methods
     assert study_of("caltech256", methods=["oasis", "euclidean"]).equal_runs == {"oasis": "oasis-equal"}
+    papers = settings.category["caltech256"]
+    assert papers.all_subsets[-1].n_classes == len(papers.params("exhibits")["published"]["classes249"]) == 249
+    demo, unrated = settings.category["demo"], settings.category["caltech20"]
+    assert demo.example_fold() == (demo.ratings.subset, demo.ratings.fold)
+    assert unrated.example_fold() == (list(unrated.subsets)[-1], 0)
 
 
 def test_what_is_not_run_has_no_numbers_and_the_size_of_a_batch_changes_none():
@@ -108,14 +113,6 @@ def test_a_subset_has_methods_and_changes_of_its_own(settings):
     small["methods"].append("lmnn")
     with pytest.raises(LookalikeError, match=r"subsets.three"):
         study_of("demo", "exhibits", "ratings", subsets=subsets)
-
-
-def test_classes_are_those_of_print_and_examples_of_a_fold_that_is_rated(settings):
-    papers = settings.category["caltech256"]
-    assert papers.all_subsets[-1].n_classes == len(papers.params("exhibits")["published"]["classes249"]) == 249
-    demo, unrated = settings.category["demo"], settings.category["caltech20"]
-    assert demo.example_fold() == (demo.ratings.subset, demo.ratings.fold)
-    assert unrated.example_fold() == (list(unrated.subsets)[-1], 0)
 
 
 CLAIMS = asked_of("category")
@@ -291,14 +288,12 @@ def test_gates_are_met_by_what_the_study_recorded(numbers, gate):
     assert decide(CLAIMS["jmlr-lego-above-lmnn"], study(rows(**FIVE), **numbers)).reason == gate
 
 
-def test_claims_without_numbers_are_open_and_say_what_was_not_run():
+def test_claims_without_numbers_are_open_and_one_about_every_set_fails_by_a_single_one():
     assert {finding(claim, study())[0] for claim in CLAIMS} <= {OPEN, NOT_RUN}
     frame = claim_records(study(rows(oasis=0.33), splits={"train": 24, "test": 16})).set_index("id")
     assert frame.loc["jmlr-declines", "reason"] == "not run"
     assert frame.loc["jmlr-lego-below-euclidean", "evidence"] == "None of its parts was run."
 
-
-def test_a_claim_about_every_set_names_those_that_it_was_tried_on_and_fails_by_a_single_one():
     def row_of(**on_var20):
         numbers = ahead(**FOUR) + [{**row, "setting": "var20"} for row in ahead(**on_var20) if on_var20]
         toys = study(numbers, subsets={"var10": VAR10} | ({"var20": VAR20} if on_var20 else {}))
@@ -307,18 +302,6 @@ def test_a_claim_about_every_set_names_those_that_it_was_tried_on_and_fails_by_a
     alone, broken = row_of(), row_of(**FOUR | {"lego": -0.05})
     assert (alone["verdict"], alone["tried"], alone["untried"]) == (HOLDS, "Var10", "Easy10 and Var20")
     assert (broken["verdict"], broken["evidence"][:6], broken["untried"]) == (FAILS, "Var20:", "Easy10")
-
-
-def test_claims_about_figure_9_fall_back_on_what_was_traced():
-    ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
-    numbers = psd(psd_100=0.3, psd_1000=0.33)["numbers"]
-    numbers = [{**row, "method": ids[row["method"]], "setting": "var10"} for row in numbers]
-    specs = {ids[method]: METHODS[method] for method in PSD}
-    toys = study(numbers, projected=list(specs), specs=specs)
-    verdict = decide(CLAIMS["jmlr-psd-rarely"], toys)
-    assert verdict.outcome == HOLDS
-    assert words.evidence(verdict, toys)[0].endswith("in mAP at the peak, p < 0.001")
-    assert words.tried_on(verdict, toys) == ("Var10", "20 classes"), "the claim is about other classes"
 
 
 @pytest.mark.parametrize("order", [["oasis", "mcml", "euclidean"], ["euclidean", "mcml", "oasis"]])
@@ -349,12 +332,21 @@ def test_every_pair_with_rankings_has_both_tests_and_oasis_comes_first(tmp_path,
         assert by_images.low < by_images.mean < by_images.high
 
 
-def test_claims_are_about_printed_subsets():
+def test_claims_are_about_printed_subsets_and_those_of_figure_9_fall_back_on_what_was_traced():
     settings = {(row["paper"], row["setting"]) for row in printed("category")}
     for claim in CLAIMS.values():
         # for NIPS all of them
         assert bool(claim.settings) != claim.id.startswith("nips")
         assert {(claim.paper, setting) for setting in claim.settings} <= settings
+    ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
+    numbers = psd(psd_100=0.3, psd_1000=0.33)["numbers"]
+    numbers = [{**row, "method": ids[row["method"]], "setting": "var10"} for row in numbers]
+    specs = {ids[method]: METHODS[method] for method in PSD}
+    toys = study(numbers, projected=list(specs), specs=specs)
+    verdict = decide(CLAIMS["jmlr-psd-rarely"], toys)
+    assert verdict.outcome == HOLDS
+    assert words.evidence(verdict, toys)[0].endswith("in mAP at the peak, p < 0.001")
+    assert words.tried_on(verdict, toys) == ("Var10", "20 classes"), "the claim is about other classes"
 
 
 @pytest.mark.parametrize("solver", ["rows", "gram"])
@@ -613,6 +605,13 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
             share, precision = 100 * sum(right) / len(right), 100 * ranked.average_precision()[row]
             summary = f"{sum(right)} of {len(right)} of its class ({share:.0f} %); average precision {precision:.1f} %"
             assert side.summary == summary
+    # the picture has the extremes, and before them a query of each class up to four; its CSV has all
+    drawn_queries = [word.split("\n") for word in words_on(gallery.canvas) if word.endswith(("random", " gain"))]
+    by_chance, extremes = ([name, "drawn at random"] for name in ("dog", "fern")), ("largest gain", "smallest gain")
+    assert drawn_queries == [*by_chance, *(["mug", extreme] for extreme in extremes)]
+    assert (len(gallery.canvas.axes[0].images), len(gallery.frame)) == (4 * (1 + 6 + 6), 12 * (10 + 10))
+    first = ["dog", "Before learning: Euclidean", 1, "120.png", "fern", "other class", "0.123"]
+    assert gallery.frame.iloc[0].to_list() == ["110.png", *first]
     where, how, _, rule = gallery.notes
     assert where.startswith("Queries are among the 12 test images of Var10, partition 1.")
     assert ("(seed 7)" in how, rule[:51]) == (True, "The picture shows the queries that gain and lose most"[:51])

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from contract import contrasted, drawn, finished
+from contract import changed_study, contrasted, drawn, finished
 from project import ROOT
 
 from lookalike.core.errors import LookalikeError
@@ -13,7 +13,6 @@ from lookalike.exhibits import words
 from lookalike.exhibits.results import results_frame
 from lookalike.ranking.comparison import corrected_t_test
 from lookalike.studies.embeddings import protocol
-from lookalike.studies.rooms import study_of
 
 RESOURCES = ROOT / "workflow" / "resources"
 SIZES = {"train": 6, "test": 4, "validation": 2}
@@ -24,7 +23,7 @@ _RANDOM = np.random.default_rng(1)
 VECTORS = np.abs(np.repeat(_RANDOM.normal(size=(8, 12)), 12, axis=0) + 0.8 * _RANDOM.normal(size=(96, 12)))
 
 
-def test_one_half_is_learned_from_and_the_other_is_new():
+def test_one_half_is_learned_from_by_every_method_and_none_sees_the_new_one():
     parts = protocol.halving(MANIFEST, VECTORS, SIZES, 1, 2010)
     learned = set(half_of(sorted(set(LABELS)), 3, 2010))
     sizes = {"train": 24, "learn": 16, "validation": 8, "learned": 16, "new": 16}
@@ -34,9 +33,6 @@ def test_one_half_is_learned_from_and_the_other_is_new():
     rows = {name: {row.tobytes() for row in part.rows} for name, part in parts.items()}
     assert rows["learn"] | rows["validation"] == rows["train"]
     assert not rows["train"] & (rows["learned"] | rows["new"]), "no test image is learned from"
-
-
-def test_every_method_ranks_both_halves_and_none_sees_the_new_one():
     rows = list(protocol.results_of(MANIFEST, VECTORS, SIZES, 0, OASIS, 2010))
     found = {(row["setting"], row["method"]): row["value"] for row in rows}
     methods = ["cosine", "euclidean", "logistic", "lda", "oasis"]
@@ -62,12 +58,7 @@ def test_the_table_has_each_method_beside_the_cosine():
         ],
         columns=["setting", "method", "repeat", "value"],
     ).assign(study="embeddings", metric="map", unit="fraction")
-    shared = {
-        "seed": 7,
-        "datasets": {"toys": {"title": "toys", "kind": "embeddings"}},
-        "methods": {"oasis": {"learner": "OASIS", "title": "OASIS"}},
-    }
-    study = study_of("embeddings", "toys", {"study": {"methods": ["oasis"], "halvings": 2}, "shared": shared})
+    study = changed_study("embeddings", "caltech20-embeddings", methods=["oasis"], halvings=2)
     study = contrasted(finished(study, {"results": results_frame(rows)}))
     (row,) = study.contrasts.intervals("new", "map", "oasis", "cosine")
     expected = corrected_t_test([-10, -9], 40, 25)

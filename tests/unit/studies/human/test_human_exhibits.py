@@ -95,7 +95,7 @@ def rated(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("rated"), ratings=make_ratings(simulated=False))
 
 
-def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(rated, tmp_path):
+def test_the_mean_curve_and_selected_queries_of_five_ranks_stand_beside_what_is_printed(rated, tmp_path, study):
     output, _ = drawn(rated, f"{JMLR}/fig3b")
     own, curve = output.frame[output.frame["series"] == "oasis"].set_index("k"), rated.curve()
     assert own[["precision", "low", "high"]].equals(curve.set_axis(own.index))
@@ -106,14 +106,11 @@ def test_the_mean_curve_is_over_queries_and_raters_beside_what_is_printed(rated,
     assert list(output.cells["ours"]) == pytest.approx(ours)
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=2, n_found=4)), f"{JMLR}/fig3b")
     assert "oasis, printed" not in set(few.frame["series"]), "the axis ends before k = 10"
-
-
-def test_selected_queries_are_those_of_five_ranks_by_falling_map(study, tmp_path):
     output, _ = drawn(study, f"{JMLR}/fig3c")
     maps = output.frame.drop_duplicates("series").set_index("series")["map"]
     all_maps = np.sort(study.by_query()["map"])[::-1]
     assert maps.to_dict() == {f"rank {rank}": all_maps[rank - 1] for rank in (1, 6, 11, 16, 21)}
-    few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=7)), f"{JMLR}/fig3c")
+    few, _ = drawn(make_study(tmp_path / "seven", ratings=make_ratings(n_queries=7)), f"{JMLR}/fig3c")
     assert list(few.frame["series"].unique()) == ["rank 1", "rank 6"], "of seven queries two ranks exist"
     both, _ = drawn(study, f"{DRAFT}/fig7")
     panels = [(axis.get_title(loc="left")[:3], len(named(axis)) - len(ruled(axis))) for axis in both.canvas.axes]

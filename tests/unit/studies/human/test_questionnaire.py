@@ -177,14 +177,14 @@ def test_the_page_holds_numbered_pictures_and_nothing_of_the_network_or_of_ids(t
     assert len(set(content["pictures"])) == len(content["pictures"]) == plan["image"].nunique()
 
 
-def test_pictures_are_small_upright_and_without_metadata(tmp_path, plan, images):
+def test_pictures_are_small_upright_without_metadata_and_one_that_cannot_be_shown_is_named(tmp_path, plan, images):
     exif = Image.Exif()
     exif[0x0112], exif[0x010E] = 6, "secret"  # to be turned by a quarter
     halves = np.repeat(np.uint8([255, 0]), 400)[None, :, None] * np.ones((400, 1, 3), np.uint8)
     for path in {plan["query_path"].iloc[0], plan["path"].iloc[0]}:
         Image.fromarray(halves).save(images / path, "PNG", exif=exif)
-    write_page(plan, images, tmp_path / "page.html")
-    content = content_of(tmp_path / "page.html")
+    write_page(plan, images, tmp_path / "small.html")
+    content = content_of(tmp_path / "small.html")
     drawn = [content["pictures"][0], content["query_pictures"][0]]
     assert {uri.partition(",")[0] for uri in drawn} == {"data:image/jpeg;base64"}
     small, large = (Image.open(io.BytesIO(base64.b64decode(uri.partition(",")[2]))) for uri in drawn)
@@ -192,9 +192,6 @@ def test_pictures_are_small_upright_and_without_metadata(tmp_path, plan, images)
     assert not small.getexif()
     pixels = np.asarray(small)
     assert pixels[:80].mean() > 240 > 15 > pixels[120:].mean()
-
-
-def test_an_image_that_cannot_be_shown_is_named(tmp_path, plan, images):
     path = plan["path"].iloc[5]
     (images / path).write_bytes((images / path).read_bytes()[:200])
     (images / "loop").symlink_to("loop")

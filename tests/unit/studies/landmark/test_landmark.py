@@ -117,11 +117,17 @@ def test_differences_of_precision_and_sparsity(claim, numbers, verdict):
     assert verdict_on(asked(claim), of_gains(*numbers))[0] == verdict
 
 
-def test_sparsity_over_codebooks():
+def test_a_claim_is_decided_on_all_codebooks_at_once_as_sparsity_is_and_names_those_that_it_lacks():
     falls = runs()
     falls.loc[(falls["representation"] == "sift-1m") & (falls["method"] == "soml-tg"), "sparsity"] *= 0.5
     for numbers, codebooks, verdict in ((runs(), WORDS, HOLDS), (falls, WORDS, FAILS), (runs(), SMALL, NOT_RUN)):
         assert verdict_on(ASKED["sparsity-grows"], study(numbers, codebooks=codebooks))[0] == verdict
+    frame = claim_records(study(runs(), codebooks={"sift-10k": 10_000, "sift-100k": 100_000})).set_index("id")
+    row = frame.loc["da-sparser", ["verdict", "tried", "untried"]]
+    assert row.tolist() == [HOLDS, "10,000 words and 100,000 words", "1,000,000 words"]
+    stopped = study(runs().assign(converged=lambda rows: rows["method"] != "qpao"), codebooks=SMALL)
+    assert claim_records(stopped).set_index("id").loc["learning-helps", "reason"] == "limit"
+    assert "above −5" in frame.loc["soml-near-qpao", "decided_by"]
 
 
 def test_more_draws_are_no_further_evidence_and_one_landmark_or_other_constants_decide_nothing():
@@ -146,15 +152,6 @@ def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(g
     test, sampled = found.contrasts.intervals("codebook=10k", "map", "soml-da", "soml-tg")
     assert (test.low > 2.5, sampled.low > 2.5) == (True, verdict == HOLDS)
     assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and draws")
-
-
-def test_a_claim_is_decided_on_all_codebooks_at_once_and_names_those_that_it_lacks():
-    frame = claim_records(study(runs(), codebooks={"sift-10k": 10_000, "sift-100k": 100_000})).set_index("id")
-    row = frame.loc["da-sparser", ["verdict", "tried", "untried"]]
-    assert row.tolist() == [HOLDS, "10,000 words and 100,000 words", "1,000,000 words"]
-    stopped = study(runs().assign(converged=lambda rows: rows["method"] != "qpao"), codebooks=SMALL)
-    assert claim_records(stopped).set_index("id").loc["learning-helps", "reason"] == "limit"
-    assert "above −5" in frame.loc["soml-near-qpao", "decided_by"]
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +231,7 @@ def test_other_settings_stand_with_printed_and_say_so(changes, note):
     assert table.frame["printed"].notna().sum() >= 35
 
 
-def test_a_fit_that_hit_its_limit_is_a_star_and_one_of_many_iterations_is_counted():
+def test_a_fit_that_hit_its_limit_is_a_star_many_iterations_are_counted_and_one_draw_has_no_spread():
     limited = runs()
     failed = select(limited, representation="sift-1m", subset="bodleian", method="qpao", fold=2).index
     limited.loc[failed, "not_converged"] = "the fit took more than 600 s"
@@ -248,13 +245,10 @@ def test_a_fit_that_hit_its_limit_is_a_star_and_one_of_many_iterations_is_counte
     (line,) = [line for line in headline(oxford).splitlines() if "QPAO" in line]
     assert line.split()[-1] == "*"
     lost = "* marks a fit that did not end within its time limit: QPAO (reconstructed) in 1 of 35 fits ("
-    assert f"{lost}1,000,000 words)." in oxford.notes(table)
+    assert f"{lost}1 million words)." in oxford.notes(table)
     # where its codebook is shown
     sentence = "Fits were stopped at the limit of iterations: QPAO (reconstructed) in 2 of 35 fits (10,000 words)."
     assert [sentence in oxford.notes(drawn) for drawn in (table_of(oxford)[0], table)] == [True, False]
-
-
-def test_one_draw_has_no_spread():
     table, cells, once = table_of(study(runs(draws=1), learning={"draws": 1}))
     assert not cells["ours_cell"].str.contains("±").any()
     assert ("one draw" in headline(once), "±" in once.data_sentence(table)) == (True, False)
@@ -269,7 +263,7 @@ def test_the_gallery_shows_first_results_before_and_after_learning(tmp_path):
     assert gained.rankings[1].summary.startswith("3 of 9 of its landmark (33 %); average precision")
     words = [f"All Souls, {kind}" for kind in ("good", "ok", "good", "junk")]
     assert [found.words for found in gained.rankings[1].found[:5]] == [*words, ""], "the query's own image is left out"
-    assert "with 1,000,000 words" in gallery.notes[1]
+    assert "with 1 million words" in gallery.notes[1]
     files["ranks"] = [path for path in files["ranks"] if "tfidf" in path]
     with pytest.raises(NothingToShowError, match="no query has rankings by both TF-IDF and S-DA"):
         drawn(study(runs(), files, tables=tables), "landmark/montage")

@@ -125,16 +125,6 @@ def test_it_stops_when_the_score_has_saturated(rows, tmp_path, scores, patience,
     assert (run.resumed, again.resumed, again.seconds) == (0, 1, run.seconds)
 
 
-def test_an_overflow_is_told(rows, monkeypatch):
-    def take(W, *arguments):
-        W[2, 1] = np.inf
-        return 1, 1
-
-    monkeypatch.setattr(large_scale, "take_blocks", take)
-    with pytest.raises(LookalikeError, match="overflowed before step 32: make aggressiveness smaller"):
-        train(rows, Source(), LEARNING, lambda W: 0.5)
-
-
 def refuse(*arguments):
     raise AssertionError("there was nothing left to do")
 
@@ -165,7 +155,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bits(rows, tmp_path, where, mo
     assert [path.name for path in checkpoint.iterdir()] == ["checkpoint.npz"]
 
 
-def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
+def test_another_limit_goes_on_from_the_same_checkpoint_and_an_overflow_is_told(rows, tmp_path, monkeypatch):
     checkpoint = tmp_path / "checkpoint"
     train(rows, Source(), changed(steps=2 * INTERVAL), wavy, checkpoint=checkpoint)
     run = train(rows, Source(), LEARNING, wavy, checkpoint=checkpoint)
@@ -174,6 +164,14 @@ def test_another_limit_goes_on_from_the_same_checkpoint(rows, tmp_path):
     start_and_kill(rows, tmp_path / "past", "report", 12)
     short = train(rows, Source(), changed(steps=INTERVAL), wavy, checkpoint=tmp_path / "past")
     assert (INTERVAL < short.n_steps < LEARNING.steps, short.stopped, short.resumed) == (True, "limit", 1)
+
+    def take(W, *arguments):
+        W[2, 1] = np.inf
+        return 1, 1
+
+    monkeypatch.setattr(large_scale, "take_blocks", take)
+    with pytest.raises(LookalikeError, match="overflowed before step 32: make aggressiveness smaller"):
+        train(rows, Source(), LEARNING, lambda W: 0.5)
 
 
 @pytest.mark.parametrize("other", [{"aggressiveness": 0.2}, {"interval": 2 * INTERVAL}, "scored", "triplets", "rows"])
@@ -279,7 +277,7 @@ def test_rare_positives_end(easy, monkeypatch):
     assert chisquare(counts, counts.sum() * np.array([0.25, 0.75])).pvalue > 1e-4
 
 
-def test_triplets_that_share_their_query_are_each_distributed_as_before():
+def test_triplets_that_share_their_query_are_distributed_as_before_and_a_chunk_is_its_seed_and_number():
     log, options = random_log(1), {"theta": quantile(random_log(1), 0.3)}
     drawn = QueryTripletSampler(log, 0, triplets_per_query=3, **options).draw(3 * N_DRAWS).reshape(-1, 3, 3)
     assert (drawn[:, :, 0] == drawn[:, :1, 0]).all()
@@ -291,9 +289,6 @@ def test_triplets_that_share_their_query_are_each_distributed_as_before():
         shares = probability.sum(axis=3 - column)
         pairs = shares[:, :, None] * shares[:, None] / np.maximum(shares.sum(axis=1), 1e-300)[:, None, None]
         assert_drawn_from(np.stack([drawn[:, 0, 0], *drawn[:, :2, column].T], axis=1), pairs)
-
-
-def test_a_chunk_is_its_seed_and_number():
     log = random_log(0)
     sampler = QueryTripletSampler(log, 3)
     fifth = sampler.chunk(5, 700)
