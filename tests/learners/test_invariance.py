@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.learners import LEARNERS
-from lookalike.learners.dual import Gram, ValidationRows
+from lookalike.learners.dual import Gram
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -167,27 +167,6 @@ def test_held_out_rows_choose_the_same_step_far_from_the_origin_in_single_precis
     assert far.score(rows, Y) == pytest.approx(exact.score(rows, Y), abs=0.003)
 
 
-@pytest.mark.parametrize(("dtype", "share"), [("float32", 2e-3), ("float64", 1e-8)])
-@pytest.mark.parametrize("projection", ["symmetric", "psd"])
-def test_projections_and_scores_along_a_curve_are_right_far_from_the_origin(projection, dtype, share):
-    wide, y = WIDE
-    rows, seen = wide + 200, ValidationRows(wide[::3] + 200)
-
-    def scores(model, step):
-        stopped = model.as_stopped()
-        own = stopped.scores_among(seen)
-        error = 0.0 if own is None else np.abs(own - stopped.similarity(seen.rows, seen.rows)).max() / np.abs(own).max()
-        return {"error": error}
-
-    options = (
-        {"projection": projection, "projection_interval": 250} if projection == "psd" else {"projection": projection}
-    )
-    exact = make_learner("OASIS", solver="rows", dtype="float64", **options).fit(rows, y)
-    model = make_learner("OASIS", solver="gram", dtype=dtype, **options).fit(rows, y, trace=scores)
-    np.testing.assert_allclose(model.W_, exact.W_, atol=share * np.abs(exact.W_ - np.eye(120)).max())
-    assert model.curve_["error"].max() < share
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_length_of_a_step_between_nearly_equal_rows_is_that_of_their_difference(dtype):
     rows = X.copy()
@@ -200,12 +179,18 @@ def test_the_length_of_a_step_between_nearly_equal_rows_is_that_of_their_differe
     assert not gram.squared_distances(np.column_stack([second, first, first])).any()
 
 
-@pytest.mark.parametrize("name", [*OF_PRODUCTS, "DissimOASIS"])
-def test_a_transform_follows_the_fit_and_not_what_parameters_are_set_to_since(name, tmp_path):
-    model = make_learner(name, projection="psd").fit(X, Y)
+PSD = {"projection": "psd"}
+WITH_TRANSFORM = [(name, {}, PSD) for name in (*OF_PRODUCTS, "DissimOASIS", "SOMLTG", "SOMLDA", "DiagonalOASIS")]
+
+
+@pytest.mark.parametrize(("name", "signed", "positive"), [*WITH_TRANSFORM, ("QPAO", {"lower": -5.0}, {"lower": 0.0})])
+def test_a_transform_follows_the_fit_and_not_what_parameters_are_set_to_since(name, signed, positive):
+    model = make_learner(name, **positive).fit(X, Y)
     expected = model.transform(X)
-    np.testing.assert_array_equal(model.set_params(projection=None).transform(X), expected)
+    np.testing.assert_array_equal(model.set_params(**signed or {"projection": None}).transform(X), expected)
     assert not hasattr(model, "fit_transform")
-    other = make_learner(name).fit(X, Y).set_params(projection="psd")
-    assert not hasattr(other, "transform")
+    other = make_learner(name, **signed).fit(X, Y).set_params(**positive)
+    with pytest.raises(AttributeError, match=r"learn with (projection='psd'|lower=0), or use similarity"):
+        other.transform(X)
     assert hasattr(other, "fit_transform")
+    assert not hasattr(other, "components_")
