@@ -85,19 +85,6 @@ def test_distances_do_not_change_with_the_place_of_the_rows(name, form):
         assert_near(similarities(name, form(rows + shift), y), expected, 1e-4 if name in ("LMNN", "MMC") else 1e-6)
 
 
-@pytest.mark.parametrize("shift", [0.0, 200.0, 1000.0])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", OF_PRODUCTS)
-def test_steps_on_products_learn_what_steps_on_rows_do_wherever_these_lie(name, dtype, form, shift):
-    rows = X + shift
-    expected = make_learner(name, solver="rows", dtype="float64").fit(rows, Y)
-    model = make_learner(name, solver="gram", dtype=dtype).fit(form(rows), Y)
-    changed = np.abs(expected.W_ - np.eye(20)).max()
-    np.testing.assert_allclose(model.W_, expected.W_, atol=changed * (1e-3 if dtype == "float32" else 1e-9))
-    assert model.score(rows, Y) == pytest.approx(expected.score(rows, Y), abs=0.01)
-
-
 def test_the_printed_product_is_what_it_is_wherever_rows_lie():
     for shift in (0.0, 1000.0):
         np.testing.assert_allclose(similarities("TFIDF", X + shift, Y), (X + shift) @ (X + shift).T, rtol=1e-12)

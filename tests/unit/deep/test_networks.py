@@ -47,12 +47,6 @@ def test_the_papers_network_has_its_sizes():
     # 57 and 29 pixels a side, every 4th one of these
     assert [sizes[f"low_resolution.convolutions.{i}"] for i in range(2)] == [(96, 15, 15), (96, 8, 8)]
     assert sizes["low_resolution"] == (3072,)
-
-
-def test_the_single_scale_network_is_the_convnet_path_alone():
-    network, batch = DeepRankingNetwork(replace(SMALL, multiscale=False)).eval(), images(4)
-    assert torch.equal(network(batch), functional.normalize(network.features(batch), dim=1))
-    assert {name.partition(".")[0] for name, _ in network.named_parameters()} == {"convnet"}
     assert replace(PAPER, multiscale=False).width == 4096
 
 
@@ -69,30 +63,19 @@ def test_every_part_has_length_1_in_training_and_in_half_precision_too():
         assert torch.allclose(part.norm(dim=1), torch.ones(6), atol=1e-5)
 
 
-def test_low_resolution_paths_see_every_4th_and_8th_pixel_only():
-    network = DeepRankingNetwork(SMALL).double().eval()
-    pixels = torch.rand(1, 3, 64, 64, dtype=torch.float64, requires_grad=True)
-    widths = [path.channels * path.side(64) ** 2 for path in SMALL.low_resolution]
-    for every, part in zip((4, 8), network.low_resolution(pixels).split(widths, dim=1), strict=True):
-        (gradient,) = torch.autograd.grad(part.sum(), pixels, retain_graph=True)
-        seen = (gradient[0] != 0).any(dim=0)
-        assert seen[::every, ::every].float().mean() > 0.5
-        seen[::every, ::every] = False
-        assert not seen.any()
-
-
-def test_low_resolution_padding_is_same_with_the_odd_pixel_behind():
+def test_low_resolution_paths_see_every_4th_and_8th_pixel_with_padding_same_and_the_odd_one_behind():
     network = DeepRankingNetwork(tiny(input_size=225, low_resolution=PAPER.low_resolution)).eval()
-    pixels = torch.rand(1, 3, 225, 225)
-    convolution = network.low_resolution.convolutions[0]
+    pixels, low = torch.rand(1, 3, 225, 225), network.low_resolution
     with torch.no_grad():
-        # copies the value 3 right and 3 below its window's corner: with 3 of 7 pixels before, every 4th value
-        convolution.weight.zero_()
-        convolution.weight[:, 0, 3, 3] = 1
-        values = network.low_resolution(pixels)[0, :1536].reshape(96, 4, 4)
-    taken = pixels[0, 0, ::4, ::4][::4, ::4]
-    assert torch.equal(values[0, 0, 0], taken[:3, :3].max())
-    assert torch.equal(values[5, 3, 3], taken[12:, 12:].max())
+        for convolution in low.convolutions:
+            # copies the value 3 right and 3 below its window's corner: with 3 of 7 pixels before, every 4th value
+            convolution.weight.zero_()
+            convolution.weight[:, 0, 3, 3] = 1
+        parts = low(pixels)[0].reshape(2, 96, 4, 4)
+    for every, first, last, values in zip((4, 8), (3, 5), (12, 4), parts, strict=True):  # pooled over 3 x 3, and 7 x 7
+        taken = pixels[0, 0, ::every, ::every][::4, ::4]
+        assert torch.equal(values[0, 0, 0], taken[:first, :first].max())
+        assert torch.equal(values[5, 3, 3], taken[last:, last:].max())
 
 
 @pytest.mark.parametrize("layer", ["classes", "linear"])
@@ -124,9 +107,8 @@ def test_initial_values_come_from_the_seed_alone_and_neither_vanish_nor_explode(
 def test_input_is_centred_on_the_training_images_and_not_changed():
     pixels = images(8).numpy()
     pixels[..., 0] //= 2
-    mean, deviation = input_statistics(pixels)
+    network, (mean, deviation) = DeepRankingNetwork(SMALL), input_statistics(pixels)
     assert mean == pytest.approx(pixels.reshape(-1, 3).mean(axis=0), rel=1e-6)
-    network = DeepRankingNetwork(SMALL)
     network.set_input_statistics(mean, deviation)
     values = network.input(torch.from_numpy(pixels)).numpy()
     assert values.var() == pytest.approx(1, rel=1e-3)
@@ -222,13 +204,16 @@ def test_embeddings_are_those_of_the_network_without_dropout(tmp_path, recwarn):
         assert torch.allclose(classifier.classes(torch.from_numpy(features)), classifier(batch), atol=1e-5)
 
 
-def test_filters_are_the_first_weights_of_every_path_as_pictures():
+def test_filters_are_the_first_weights_of_every_path_and_a_single_scale_network_has_one():
     network = DeepRankingNetwork(SMALL)
     filters = first_layer_filters(network)
     assert list(filters) == ["convnet", "every-4th-pixel", "every-8th-pixel"]
     weights = network.low_resolution.convolutions[1].weight
     assert filters["every-8th-pixel"][2, 1, 3, 0] == weights[2, 0, 1, 3].item()
-    for alone in (DeepRankingNetwork(replace(SMALL, multiscale=False)), ClassificationNetwork(SMALL, 2)):
+    single, batch = DeepRankingNetwork(replace(SMALL, multiscale=False)).eval(), images(4)
+    assert torch.equal(single(batch), functional.normalize(single.features(batch), dim=1))
+    assert {name.partition(".")[0] for name, _ in single.named_parameters()} == {"convnet"}
+    for alone in (single, ClassificationNetwork(SMALL, 2)):
         assert list(first_layer_filters(alone)) == ["convnet"]
 
 

@@ -11,7 +11,7 @@ from made_features import flat, texture
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
-from lookalike.core.images import luma, shrink
+from lookalike.core.images import shrink
 from lookalike.core.resizing import fit_within, resize
 from lookalike.features import bag_of_visterms, describers, palette
 from lookalike.features.clustering import one_thread
@@ -198,12 +198,6 @@ def test_images_are_brought_to_size_by_averages():
     stripes[:, ::2] = 200
     assert np.unique([resize(stripes, 16, 32), resize(shrink(stripes, 32), 16, 32)]).tolist() == [100]
     assert shrink(stripes, 64) is stripes
-
-
-def test_luma_is_bt_601_in_whole_numbers():
-    image = texture(5, 40, 30)
-    red, green, blue = np.moveaxis(image.astype(np.int64), 2, 0)
-    np.testing.assert_array_equal(luma(image), (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16)
 
 
 def test_an_interruption_waits_for_the_images_begun_and_no_other():

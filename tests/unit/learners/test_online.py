@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from made_rows_and_examples import few_values, landmark_like, sparse_rows, triplets_of
 from scipy.spatial.distance import pdist
@@ -187,7 +187,7 @@ def learned(model):
 @pytest.mark.parametrize(
     ("learner", "algorithm", "changing", "rows"), CASES, ids=[f"{case[0]}-{case[-1]}" for case in CASES]
 )
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4, deadline=None, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 10**6), signed=st.booleans())
 def test_steps_are_those_of_the_printed_algorithm(learner, algorithm, changing, rows, data, seed, signed):
     X, examples = ROWS[rows](data, seed)
@@ -217,7 +217,7 @@ def test_steps_are_those_of_the_printed_algorithm(learner, algorithm, changing, 
         if step in found:
             atol = tolerance * max(1, np.abs(matrix).max())
             if rows == FAR:  # of rounded rows
-                atol = max(1e-6, 10 * tolerance) * np.abs(matrix - start).max()
+                atol = max(1e-6, 10 * tolerance) * np.abs(matrix - start).max() + np.finfo(model.dtype).eps
             np.testing.assert_allclose(found[step], matrix, rtol=0, atol=atol)
     assert (type(learner) is OASIS and not learner.projection) or np.array_equal(found[step], found[step].T)
     if algorithm is oasis:

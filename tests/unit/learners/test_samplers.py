@@ -72,17 +72,14 @@ def test_the_distribution_is_uniform(sampler):
     assert_drawn_from(sampler(y, 7).draw(200_000), probability)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "same", "message"),
-    [
+def test_mistakes_in_given_rows_are_named():
+    for pairs, same, message in (
         ([[0, 1, 2]], [1], r"\(m, 2\)"),
         ([0, 1], [1], r"\(m, 2\)"),
         ([[0, 1]], [1, 0], "one value per pair"),
         ([[0, 1]], [np.nan], "True"),
-    ],
-)
-def test_mistakes_in_given_rows_are_named(pairs, same, message):
-    with pytest.raises(ValueError, match=message):
-        check_pairs(pairs, same, range(3))
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_pairs(pairs, same, range(3))
     with pytest.raises(ValueError, match="1-D"):
         TripletSampler([[1, 2], [1, 2]])

@@ -1,4 +1,4 @@
-"""Metrics of rated triplets: pairs, outcomes and top K against loops written out, intervals against their theory."""
+"""What compares systems: tests of differences, distances of pairs, and metrics of rated triplets with intervals."""
 
 import numpy as np
 import pandas as pd
@@ -7,9 +7,189 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import LookalikeError
-from lookalike.ranking.distances import pair_distances
-from lookalike.ranking.statistics import repeat_weights
+from lookalike.data.splits import half_of
+from lookalike.ranking import statistics
+from lookalike.ranking.comparison import class_jackknife, clustered_bootstrap, corrected_t_test, holm, paired
+from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_distances
 from lookalike.ranking.triplet_metrics import Bootstrap, candidate_pairs, contrasts, intervals, outcomes
+
+
+def queries_of(mean, *, folds=range(5), seed=0):
+    """Average precision of a method by fold and image; fold f tests the images f * 10 to f * 10 + 59."""
+    random = np.random.default_rng([seed, *folds])
+    return {
+        fold: pd.Series(mean + random.normal(scale=0.02, size=60), random.permutation(60) + 10 * fold) for fold in folds
+    }
+
+
+SIZES = {"n_train": 40, "n_test": 25}
+OASIS, EUCLIDEAN = queries_of(0.40), queries_of(0.30, seed=1)
+
+
+def test_the_jackknife_over_classes_is_that_of_the_mean_where_each_set_is_a_class():
+    found = class_jackknife([1, 2, 6], [["a"], ["b"], ["c"]])
+    # the means without a class are 4, 3.5 and 1.5; the variance is 2/3 of 3.5, as s^2 / n of the three numbers is
+    assert (found.mean, found.std, found.statistic) == pytest.approx((3, 7**0.5, 3 / (7 / 3) ** 0.5))
+    assert found.high - found.mean == pytest.approx(4.302653 * (7 / 3) ** 0.5)
+
+
+@pytest.mark.parametrize(("of_classes", "of_sets", "times"), [(1.0, 0.0, 1.7), (0.0, 1.0, 4.5)])
+def test_the_jackknife_over_halves_is_as_wide_as_the_documentation_says(of_classes, of_sets, times):
+    classes, random = [f"{number:02d}" for number in range(20)], np.random.default_rng(3)
+    halves = [half_of(classes, number, 2010) for number in range(1, 21)]
+    holds = np.array([[name in half for name in classes] for half in halves], dtype=np.float64)
+    worlds = of_classes * random.normal(size=(400, 20)) @ holds.T / 10 + of_sets * random.normal(size=(400, 20))
+    found = [class_jackknife(world, halves) for world in worlds]
+    error = np.sqrt(np.mean([(test.mean / test.statistic) ** 2 for test in found]))
+    assert error / np.std([test.mean for test in found]) == pytest.approx(times, rel=0.1)
+
+
+def test_corrected_t_by_hand():
+    # Mean 3, s^2 = 2.5; (1/5 + 25/40) 2.5 = 2.0625; the 97.5% quantile of t with 4 degrees of freedom is 2.776445.
+    t = corrected_t_test([1, 2, 3, 4, 5], **SIZES)
+    error = 2.0625**0.5
+    assert (t.mean, t.std, t.statistic) == pytest.approx((3, 2.5**0.5, 3 / error))
+    assert (t.low, t.high) == pytest.approx((3 - 2.776445 * error, 3 + 2.776445 * error), abs=1e-5)
+    # with 4 degrees of freedom the distribution function has a closed form
+    x = t.statistic / (4 + t.statistic**2) ** 0.5
+    assert t.p == pytest.approx(1 - (1.5 * x - 0.5 * x**3), abs=1e-12)
+    assert corrected_t_test([1, 2, 3, 4, 5], 400, 250) == t
+
+
+@pytest.mark.parametrize(("value", "p", "statistic"), [(0.0, 1.0, 0.0), (0.1, 0.0, np.inf), (-0.1, 0.0, -np.inf)])
+def test_equal_differences_and_a_single_one(value, p, statistic):
+    # Three times 0.1 has a rounded std that is not 0.
+    assert corrected_t_test([value] * 3, **SIZES) == (value, 0.0, statistic, p, value, value)
+    assert corrected_t_test([value], **SIZES) == pytest.approx((value, *[np.nan] * 5), nan_ok=True)
+
+
+def test_the_bootstrap_is_that_of_resampled_tables(monkeypatch):
+    rng = np.random.default_rng(1)
+    image, fold = np.nonzero(rng.random((12, 5)) < 0.6)
+    table = pd.DataFrame({"image_id": image, "fold": fold, "difference": rng.normal(size=12)[image] + 0.1 * fold})
+    images = np.unique(table["image_id"])
+    means = []
+    for drawn in np.random.default_rng(7).integers(len(images), size=(50, len(images))):
+        resampled = pd.concat([table[table["image_id"] == images[i]] for i in drawn])
+        means.append(resampled.groupby("fold")["difference"].mean().mean())
+    interval = clustered_bootstrap(table, 50, random_state=7)
+    estimate = table.groupby("fold")["difference"].mean().mean()
+    assert interval == pytest.approx((estimate, *np.percentile(means, [2.5, 97.5])), abs=1e-12)
+    shuffled = table.sample(frac=1, random_state=0)
+    assert clustered_bootstrap(shuffled, 50, random_state=np.random.default_rng(7)) == interval
+    assert clustered_bootstrap(table, 50, random_state=1) != interval
+    monkeypatch.setattr(statistics, "BLOCK_CELLS", 40)
+    assert clustered_bootstrap(table, 50, random_state=7) == pytest.approx(interval, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("images", "folds", "values", "expected"),
+    [
+        ([0, 1], [0, 1], [1.0, 3.0], (2.0, 1.0, 3.0)),  # a fold of which a draw has no image is left out of it
+        ([4, 4], [0, 1], [0.1, 0.3], (0.2, np.nan, np.nan)),  # one image has no interval
+        ([0, 0, 0, 0], [0, 0, 0, 1], [0.0, 0.0, 0.0, 1.0], (0.5, np.nan, np.nan)),  # folds weigh the same
+    ],
+)
+def test_bootstraps_of_small_tables(images, folds, values, expected):
+    table = pd.DataFrame({"image_id": images, "fold": folds, "difference": values})
+    assert tuple(clustered_bootstrap(table, 200, random_state=0)) == pytest.approx(expected, nan_ok=True)
+
+
+PROBABILITIES = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.02, 1.0])), max_size=12)
+
+
+@settings(deadline=None, max_examples=50)
+@given(PROBABILITIES, st.integers(0, 2))
+def test_holm_against_its_definition(p_values, n_missing):
+    """The adjusted p of i is the largest (number of hypotheses with p >= p_j) p_j over all p_j <= p_i."""
+    m = len(p_values)
+    literal = [
+        min(1.0, max((m - sum(other < q for other in p_values)) * q for q in p_values if q <= p)) for p in p_values
+    ]
+    # what was not tested is no part of the family
+    adjusted = holm([np.nan] * n_missing + p_values)
+    assert np.isnan(adjusted[:n_missing]).all()
+    assert adjusted[n_missing:] == pytest.approx(literal, rel=1e-12)
+
+
+def test_queries_are_paired_within_the_folds_that_both_have():
+    table = paired(OASIS, EUCLIDEAN)
+    assert list(table.columns) == ["fold", "image_id", "difference"]
+    for fold, own in table.groupby("fold"):
+        expected = OASIS[fold] - EUCLIDEAN[fold]
+        pd.testing.assert_series_equal(own.set_index("image_id")["difference"], expected, check_names=False)
+    assert table["difference"].mean() == pytest.approx(0.1, abs=0.01)
+    # exchanging the two methods turns the sign, and the order of queries and folds changes nothing
+    assert paired(EUCLIDEAN, OASIS)["difference"].tolist() == (-table["difference"]).tolist()
+    mixed = {fold: OASIS[fold].sample(frac=1, random_state=0) for fold in reversed(OASIS)}
+    pd.testing.assert_frame_equal(paired(mixed, EUCLIDEAN), table, check_exact=True)
+    fewer = paired({fold: OASIS[fold] for fold in (1, 2, 3, 4)}, {fold: EUCLIDEAN[fold] for fold in (0, 1, 2, 3)})
+    assert (set(fewer["fold"]), fewer["image_id"].nunique()) == ({1, 2, 3}, 80)
+    # a query without a positive is left out
+    without = [{fold: own.mask(own.index == 20) for fold, own in side.items()} for side in (OASIS, EUCLIDEAN)]
+    pd.testing.assert_frame_equal(paired(*without), table[table["image_id"] != 20].reset_index(drop=True))
+    assert paired({0: OASIS[0]}, {1: EUCLIDEAN[1]}).empty
+
+
+def rowwise_distances(a, b, name):
+    rows = np.vstack([a, b]).astype(np.float32)
+    return distances_of_rows(rows, np.arange(len(a)), len(a) + np.arange(len(a)), name)
+
+
+def written_out(x, y, name):
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if name == "cosine":
+        norms = np.linalg.norm(a), np.linalg.norm(b)
+        return float(norms[0] != norms[1]) if 0 in norms else float(1 - a @ b / norms[0] / norms[1])
+    apart = np.abs(a - b)
+    terms = {"l1": apart, "l2": apart**2, "chi2": apart**2 / np.where(a + b > 0, a + b, 1)}[name]
+    return float(terms.sum() ** (0.5 if name == "l2" else 1))
+
+
+VALUES = st.lists(st.sampled_from([0.0, 0.25, 1.0, 3.5]), min_size=5, max_size=5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=6), st.sampled_from(DISTANCES))
+def test_each_distance_is_its_sum(rows, name):
+    a, b = ([pair[side] for pair in rows] for side in (0, 1))
+    found = rowwise_distances(a, b, name)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [written_out(x, y, name) for x, y in rows], atol=1e-6)
+    np.testing.assert_array_equal(found, rowwise_distances(b, a, name))
+    assert (rowwise_distances(a, a, name) == 0).all()
+
+
+def pairs_of(query, candidate):
+    return pd.DataFrame({"query": np.int32(query), "candidate": np.int32(candidate)})
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_long_rows_of_a_memory_map_are_summed_as_in_double_precision(name, tmp_path):
+    vectors, queries, candidates = np.random.default_rng(0).random((5, 20_000), np.float32), [4, 1, 0], [2, 0, 3]
+    np.save(tmp_path / "vectors.npy", vectors)
+    mapped = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    expected = [written_out(vectors[a], vectors[b], name) for a, b in zip(queries, candidates, strict=True)]
+    np.testing.assert_allclose(pair_distances(mapped, pairs_of(queries, candidates), name), expected, rtol=1e-5)
+
+
+def test_chi2_of_signed_rows_is_that_of_both_parts_side_by_side():
+    rows = np.random.default_rng(1).normal(size=(6, 40)).astype(np.float32)
+    left, right = [0, 1, 2], [3, 4, 5]
+    parts = np.hstack([np.maximum(rows, 0), np.maximum(-rows, 0)])
+    expected = rowwise_distances(parts[left], parts[right], "chi2")
+    np.testing.assert_allclose(distances_of_rows(rows, left, right, "chi2"), expected, rtol=1e-5)
+
+
+VECTORS = np.ones((5, 3), np.float32)
+VECTORS[[1, 3, 4]] = np.nan
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_a_missing_vector_has_no_distance_and_is_no_matter_where_it_is_not_needed(name):
+    assert np.isnan(distances_of_rows(VECTORS, [0, 1, 1], [1, 0, 3], name)).all()
+    assert pair_distances(VECTORS, pairs_of([0], [2]), name).tolist() == [0]
+    assert pair_distances(VECTORS, pairs_of([], []), name).shape == (0,)
 
 
 def manifest_of(contents):
@@ -86,29 +266,6 @@ def test_a_copy_in_the_pool_does_not_stand_before_the_image_itself():
     # nor is a copy of the query in its pool
     pairs = candidate_pairs(triplets, pool_rows({"a": [1, 2, 3]}), manifest_of([0, 1, 2, 0]))
     assert pairs["candidate"].tolist() == [1, 2]
-
-
-ONE = triplet_rows([(0, 1, 2)])
-MANIFEST = manifest_of([0, 1, 2, 3])
-PAIRS = candidate_pairs(ONE, pool_rows({"a": [3]}), MANIFEST)
-RIGHT = np.float32([1, 2, 3])
-
-
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: candidate_pairs(ONE, pool_rows({"b": [3]}), MANIFEST), "'a' has triplets but no pool"),
-        (lambda: candidate_pairs(ONE, pool_rows({"a": [9]}), MANIFEST), "image 9 is not in the manifest"),
-        (lambda: outcomes(ONE, PAIRS, {}), "no system"),
-        (lambda: outcomes(ONE, PAIRS, {"x": RIGHT[:2]}), "x has 2 distances for 3 pairs"),
-        (lambda: outcomes(ONE, PAIRS, {"x": RIGHT * [1, np.nan, np.nan]}), "no distance to 2 images, .* image 2"),
-        (lambda: outcomes(triplet_rows([(0, 1, 0), (1, 0, 2)]), PAIRS, {"x": RIGHT}), "not among the pairs"),
-        (lambda: outcomes(ONE, PAIRS, {"x": RIGHT}, k=0), "at least 1"),
-    ],
-)
-def test_what_does_not_fit_is_refused(call, sentence):
-    with pytest.raises(LookalikeError, match=sentence):
-        call()
 
 
 def rated(n_queries=40, systems=None):
@@ -220,12 +377,47 @@ def test_intervals_of_several_trainings_contain_the_chance_in_their_seeds():
     assert (row["value"], row["n_seeds"]) == (pytest.approx(np.mean(levels)), 3)
     # of few seeds a bootstrap gives few means, so their spread is the error of a mean only about
     assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * np.std(levels, ddof=1) / np.sqrt(3), rel=0.35)
-    weights = repeat_weights(np.random.default_rng(1), 3, 20_000)
+    weights = statistics.repeat_weights(np.random.default_rng(1), 3, 20_000)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert (weights @ levels).var() == pytest.approx(np.var(levels, ddof=1) / 3, rel=0.05)
-    assert np.array_equal(repeat_weights(np.random.default_rng(1), 1, 5), np.ones((5, 1)))
+    assert np.array_equal(statistics.repeat_weights(np.random.default_rng(1), 1, 5), np.ones((5, 1)))
     # seeds are paired: the same trainings under two names differ by nothing
     twins = outcomes_.assign(system=outcomes_["system"] + "2")
     seeds = Bootstrap(1, trainings=names | {"z": ["a2", "b2", "c2"]})
     found = contrasts(pd.concat([outcomes_, twins]), triplets, [("a", "z")], seeds)
     assert (found[["difference", "low", "high"]] == 0).all(axis=None)
+
+
+BAD = pd.DataFrame({"image_id": [0, 1], "fold": [0, 0], "difference": [0.1, np.nan]})
+ONE = triplet_rows([(0, 1, 2)])
+MANIFEST = manifest_of([0, 1, 2, 3])
+PAIRS = candidate_pairs(ONE, pool_rows({"a": [3]}), MANIFEST)
+RIGHT = np.float32([1, 2, 3])
+REFUSED = [
+    *(("one finite", lambda bad=bad: corrected_t_test(bad, **SIZES)) for bad in ([], [0.1, np.nan], [0.1, np.inf])),
+    ("for each class a set that does not hold it", lambda: class_jackknife([1, 2], [["a", "b"], ["a", "c"]])),
+    ("finite differences", lambda: clustered_bootstrap(BAD, 10, random_state=0)),
+    ("fold 0 has different queries of both", lambda: paired({0: OASIS[0]}, {0: EUCLIDEAN[0][1:]})),
+    ("one twice", lambda: paired({0: OASIS[0][[1, 1]]}, {0: OASIS[0][[1, 1]]})),
+    ("from 0 to 4", lambda: distances_of_rows(VECTORS, [0], [-1], "l1")),
+    (
+        "2 images of the triplets or their pools have no vector.* image 1",
+        lambda: pair_distances(VECTORS, pairs_of([0, 0, 3, 2], [1, 2, 0, 1]), "l2"),
+    ),
+    ("name image 9 but .* of 5", lambda: pair_distances(VECTORS, pairs_of([0], [9]), "l2")),
+    ("histograms", lambda: pair_distances(np.float32([[1], [-1]]), pairs_of([0], [1]), "chi2")),
+    ("overflow", lambda: pair_distances(np.float32([[3e38], [-3e38]]), pairs_of([0], [1]), "l1")),
+    ("'a' has triplets but no pool", lambda: candidate_pairs(ONE, pool_rows({"b": [3]}), MANIFEST)),
+    ("image 9 is not in the manifest", lambda: candidate_pairs(ONE, pool_rows({"a": [9]}), MANIFEST)),
+    ("no system", lambda: outcomes(ONE, PAIRS, {})),
+    ("x has 2 distances for 3 pairs", lambda: outcomes(ONE, PAIRS, {"x": RIGHT[:2]})),
+    ("no distance to 2 images, .* image 2", lambda: outcomes(ONE, PAIRS, {"x": RIGHT * [1, np.nan, np.nan]})),
+    ("not among the pairs", lambda: outcomes(triplet_rows([(0, 1, 0), (1, 0, 2)]), PAIRS, {"x": RIGHT})),
+    ("at least 1", lambda: outcomes(ONE, PAIRS, {"x": RIGHT}, k=0)),
+]
+
+
+@pytest.mark.parametrize(("sentence", "call"), REFUSED)
+def test_what_cannot_be_compared_is_refused(sentence, call):
+    with pytest.raises((ValueError, LookalikeError), match=sentence):
+        call()
