@@ -250,16 +250,11 @@ def spoil_options(call):
     return True
 
 
-def leave(call):
-    """Change nothing."""
-    return True
-
-
 VALID = "as it should be"
 # in the order in which a call is spoilt by two of them: the later ones need not understand what they spoil
 KINDS = {
-    VALID: leave,
-    "full disk": leave,
+    VALID: lambda call: True,
+    "full disk": lambda call: True,
     "vectors": spoil_vectors,
     "bytes": spoil_bytes,
     "name": spoil_name,

@@ -30,30 +30,30 @@ def test_output_goes_to_the_log_if_there_is_one(tmp_path, capsys):
     assert log.read_text() == "fold 1\nslow\nfold 2\n"
 
 
-@pytest.mark.parametrize("is_shown", [False, True])
-def test_a_mistake_of_the_users_is_one_line_in_both_places_or_in_the_log_where_the_run_shows_it(
-    tmp_path, capsys, monkeypatch, is_shown
+MISTAKE, SENTENCE = LookalikeError("no such class: dgo"), "error: no such class: dgo\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "is_shown", "logged_words", "words"),
+    [
+        (MISTAKE, 1, False, SENTENCE, SENTENCE),
+        (MISTAKE, 1, True, SENTENCE, ""),  # the run shows the end of the log itself
+        (KeyboardInterrupt(), 130, False, "interrupted\n", "interrupted\n"),
+        (ZeroDivisionError(), 1, False, "ZeroDivisionError\n", "an unexpected error; its traceback is in {}\n"),
+    ],
+)
+def test_an_error_is_one_line_and_a_traceback_is_in_the_log_alone(
+    tmp_path, capsys, monkeypatch, error, status, is_shown, logged_words, words
 ):
     log = tmp_path / "job.log"
     if is_shown:
         monkeypatch.setenv(SHOWN, "1")
     with pytest.raises(SystemExit) as caught, logged(job(log)):
-        raise LookalikeError("no such class: dgo")
-    assert caught.value.code == 1
-    assert log.read_text() == "error: no such class: dgo\n"
-    assert capsys.readouterr() == ("", "" if is_shown else "error: no such class: dgo\n")
-
-
-def test_an_interrupted_job_says_so_and_an_unexpected_error_leaves_its_traceback_in_the_log_alone(tmp_path, capsys):
-    log = tmp_path / "job.log"
-    with pytest.raises(SystemExit) as caught, logged(job(log)):
-        raise KeyboardInterrupt
-    assert caught.value.code == 130
-    assert log.read_text() == capsys.readouterr().err == "interrupted\n"
-    with pytest.raises(SystemExit), logged(job(log)):
-        _ = 1 / 0
-    assert "ZeroDivisionError" in log.read_text()
-    assert capsys.readouterr().err == f"an unexpected error; its traceback is in {log}\n"
+        raise error
+    assert caught.value.code == status
+    assert log.read_text().endswith(logged_words)
+    assert ("Traceback" in log.read_text()) == isinstance(error, ZeroDivisionError)
+    assert capsys.readouterr() == ("", words.format(log))
 
 
 @pytest.mark.parametrize("is_shown", [False, True])

@@ -64,23 +64,17 @@ def test_a_run_says_where_all_is_said_what_is_done_and_what_came_of_it(display, 
     assert capsys.readouterr().out == "\nmain numbers\n"
 
 
-def test_what_is_left_is_told_from_what_is_finished(display):
-    begin(display, *["scan"] * 6)
+def test_what_is_left_stands_above_what_runs_with_the_last_words_of_its_log(display, tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text("step 1 of 9\rstep 2 of 9, and much more than there is room for on a narrow terminal: " + 80 * "x")
+    begin(display, *["scan"] * 4, *["train_networks_demo"] * 2, log=[log])
     display.started -= 240
     for number in range(4):
         tell(display, "job_finished", job_id=number)
     display.console.print(display.live.get_renderable())
-    assert "4 of 6 steps, about 2 min left" in said(display)
-
-
-def test_what_runs_stands_below_the_bar_with_the_last_words_of_its_log(display, tmp_path):
-    log = tmp_path / "job.log"
-    log.write_text("step 1 of 9\rstep 2 of 9, and much more than there is room for on a narrow terminal: " + 80 * "x")
-    begin(display, "train_networks_demo", log=[log])
-    display.console.print(display.live.get_renderable())
     text = said(display)
-    assert "0 of 1 step " in text
-    assert "train networks: demo, 000" in text
+    assert "4 of 6 steps, about 2 min left" in text
+    assert "train networks: demo, 005" in text
     assert "step 2 of 9" in text
     assert "step 1 of 9" not in text
     assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
