@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from PIL import Image
 
 from lookalike import ImageSimilarity, Similarity
+from lookalike.cli import main
 from lookalike.core.files import write_table
 from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours
 from lookalike.studies.human.ratings import FILE_COLUMNS
@@ -39,7 +40,7 @@ def paint(path, colour, seed, size=(72, 60)):
 
 
 def make_place(place):
-    """Make photos, one of them damaged, vectors, a model of each, tables, rated triplets, and a plan with answers."""
+    """Make photos, one of them damaged, vectors, models, a gallery, tables, rated triplets, and a plan with answers."""
     for number, (name, colour) in enumerate(COLOURS.items()):
         for image in range(8):
             paint(place / "photos" / name / f"{image}.png", colour, 100 * number + image)
@@ -67,6 +68,7 @@ def make_place(place):
         write_vectors()
         model = Similarity(learner="OASIS", scaling="length", parameters={"n_steps": 50})
         model.fit("v.npy", "y.npy").save("v.lookalike")
+        assert main(["index", "m.lookalike", "photos", "--output", "g.lookalike", "--quiet", "--no-cache"]) == 0
 
 
 def write_vectors():

@@ -2,11 +2,12 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -55,10 +56,7 @@ def blocks_of(page, language="python"):
 @pytest.fixture(scope="module")
 def parts():
     """The module that writes the parts of pages."""
-    specification = spec_from_file_location("parts", DOCS / "parts.py")
-    module = module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(DOCS / "parts.py")))
 
 
 def test_the_page_about_own_vectors_prints_what_it_shows(tmp_path):

@@ -33,16 +33,13 @@ def room_of(module):
     return "app" if first in APP else first
 
 
-def imported(tree):
-    """Names of the package that a file imports, in functions too, but not for types alone."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        if isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{name.name}" for name in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        yield from imported(node)
+def imported(path):
+    """Names that a file imports, in functions too, but not for types alone."""
+    text = re.sub(r"^if TYPE_CHECKING:\n(    .*\n|\n)+", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            yield from (prefix + name.name for name in node.names)
 
 
 @cache
@@ -50,7 +47,7 @@ def arrows():
     """Pairs of a module and one that it imports."""
     known, found = modules(), set()
     for name, path in known.items():
-        for target in imported(ast.parse(path.read_text(encoding="utf-8"))):
+        for target in imported(path):
             whole = target.removeprefix("lookalike.")
             found.add((name, whole if whole in known else whole.rpartition(".")[0]))
     return sorted((name, target) for name, target in found if name != target in known)

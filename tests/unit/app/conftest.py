@@ -115,20 +115,3 @@ def process():
         return subprocess.run(command, **({"capture_output": True, "text": True, "timeout": 60} | options))
 
     return run
-
-
-@pytest.fixture
-def imported(process):
-    """Run a command in a process, and return its output and which of some libraries it has imported."""
-
-    def run(line, *libraries):
-        code = (
-            "import sys; from lookalike.cli import main\n"
-            "assert main(sys.argv[1:]) == 0\n"
-            f"print([name for name in {libraries} if name in sys.modules])"
-        )
-        done = process(code, *line)
-        *said, found = done.stdout.splitlines() or [done.stderr]
-        return "\n".join(said), found
-
-    return run

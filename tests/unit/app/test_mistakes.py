@@ -13,7 +13,6 @@ from made_place import COUNTED, X, array, arrow, content, csv, frame
 import lookalike
 from lookalike import Similarity
 from lookalike.app.rows import VECTORS
-from lookalike.cli import main
 from lookalike.studies.finegrained import own_triplets
 
 PLAN = "--neighbours neighbours.csv --queries 3 --retrieved 2 --random"
@@ -169,10 +168,9 @@ ROWS += [(f"fit {line} --output new.lookalike", write, sentence) for line, write
 
 @pytest.fixture(scope="module")
 def mixed_place(place, tmp_path_factory):
-    """Make a copy of that folder with a gallery, and with models and files that do not go with each other."""
+    """Make a copy of that folder with models and files that do not go with each other."""
     folder = shutil.copytree(place, tmp_path_factory.mktemp("mistakes") / "place")
     with chdir(folder):
-        assert main(["index", "m.lookalike", "photos", "--output", "g.lookalike"]) == 0
         Path("cut.lookalike").write_bytes(Path("g.lookalike").read_bytes()[:5000])
         Path("moved").mkdir()
         shutil.copy("g.lookalike", "moved")

@@ -115,12 +115,6 @@ def test_a_file_is_the_same_under_every_name_and_none_comes_from_elsewhere(index
         assert f"{name} does not lie in linked" in refused(index, name)
 
 
-def test_a_gallery_is_asked_without_libraries_that_take_long_to_import(indexed, imported):
-    heavy = "sklearn pandas pyarrow scipy numba torch faiss skimage matplotlib tqdm rich"
-    said, libraries = imported(RANK.split(), *heavy.split())
-    assert libraries == "[]", said
-
-
 def vectors_of_classes(n_dimensions=12, length=1.0, stretch=0):
     """Rows of four classes, 60 to find and 5 to ask with."""
     rng = np.random.default_rng(3)
