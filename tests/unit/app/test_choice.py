@@ -208,17 +208,13 @@ def test_a_classifier_is_chosen_for_seen_classes_only_where_it_is_better():
 
 
 @pytest.mark.parametrize("classes", ["new", "seen", None])
-def test_arrays_are_fitted_asked_and_compared_and_the_model_knows_for_whom(classes, tmp_path):
+def test_arrays_are_fitted_asked_and_compared_and_the_model_knows_for_whom(classes):
     X, y = of_classes(useful=4, noise=12)
     model = Similarity(classes=classes, hold_out=0.3).fit(X, y)
     about = model.about()
     assert about["for"] == (classes or "new")
     assert 0 <= about["share"] <= 1
-    table = model.rank(X[:2], X, k=3)
-    model.save(tmp_path / "model.lookalike")
-    loaded = Similarity.load(tmp_path / "model.lookalike")
-    assert loaded.about() == about
-    assert loaded.rank(X[:2], X, k=3).equals(table)
+    assert len(model.rank(X[:2], X, k=3)) == 6
     evaluated = model.evaluate(X, y)
     compared = model.compare(X, y).set_index("method")
     own = evaluated.loc[evaluated["measure"] == "map", "value"].iloc[0]
@@ -230,14 +226,12 @@ def test_arrays_are_fitted_asked_and_compared_and_the_model_knows_for_whom(class
         Similarity(learner="Euclidean").fit(X, y).compare(X, y)
 
 
-def test_too_few_classes_to_hold_out_are_said_and_wrong_words_refused():
-    X, y = of_classes(3, useful=4, noise=2)
-    notes = []
-    assert Similarity(note=notes.append).fit(X, y).about()["for"] == "seen"
-    assert "3 classes have two rows or more, and to choose for new classes at least 4 are needed" in notes[1]
-    for wrong, message in (({"classes": "old"}, "classes must be 'new' or 'seen'"), ({"scaling": "log"}, "no scaling")):
-        with pytest.raises(LookalikeError, match=message):
-            Similarity(**wrong).fit(X, y)
+@pytest.mark.parametrize(
+    ("wrong", "message"), [({"classes": "old"}, "classes must be 'new' or 'seen'"), ({"scaling": "log"}, "no scaling")]
+)
+def test_wrong_words_are_refused(wrong, message):
+    with pytest.raises(LookalikeError, match=message):
+        Similarity(**wrong).fit("nowhere.npy")
 
 
 GAINS = {"better than": (0.01, 0.2), "worse than": (-0.2, -0.01), "neither better nor worse than": (-0.1, 0.1)}

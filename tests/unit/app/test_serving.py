@@ -219,13 +219,6 @@ def test_fewer_dimensions_and_other_indices_say_what_is_lost(served, call, resul
     assert 0 < lists["same_neighbours"] < 1  # one list of four is looked into
 
 
-@pytest.mark.parametrize("served", ["bilinear"], indirect=True)
-def test_nothing_is_said_of_images_where_there_are_vectors(served, call):
-    said = call("rank vectors.lookalike id-0 --gallery vectors.parquet -k 99")
-    assert said.err.endswith("the gallery has only 59 vectors besides a query, fewer than 99\n")
-    assert re.search(r"\nleft out +0 ids\n", call("info vectors.lookalike").out)
-
-
 def test_images_leave_as_vectors_do(here, call, result):
     answer = result("export m.lookalike photos --to npy --output vectors-npy")
     assert (answer["rows"], answer["dimensions"], answer["same_neighbours"]) == (N, 24 - 7, 1.0)

@@ -82,6 +82,8 @@ def test_every_command_takes_vectors(here, name, call, result):
         neighbours = [row["id"] for row in ranked[kind]]
         assert rows.ids[3] not in neighbours
         assert all(0 <= rows.ids.tolist().index(other) < 12 for other in neighbours)
+    assert "has only 35 vectors besides" in call("rank m.lookalike", rows.ids[3], "-k 99 --gallery", name, *by_id).err
+    assert re.search(r"\nleft out +0 ids\n", call("info m.lookalike").out)
     # a file of queries gives the same as their ids; its rows are other files' rows by content
     np.save("q.npy", X[3:4])
     if name != "v.npz":
@@ -304,10 +306,6 @@ def test_labels_go_with_their_ids(given, ids, labels):
     expected = Y[ORDER] if isinstance(ids, list) and ids != IDS else Y
     assert rows.labels.tolist() == expected.tolist()
     assert rows.ids.tolist() == (IDS if ids is None else [x.decode() if isinstance(x, bytes) else str(x) for x in ids])
-
-
-def test_labels_of_a_frame_in_another_order_go_with_the_ids_of_a_file(here):
-    assert read_vectors("pandas.csv", labels=LABELLED.iloc[ORDER]).labels.tolist() == Y.tolist()
 
 
 @pytest.mark.parametrize("kind", ["Int64", "Float64", "Float32", "float32[pyarrow]", "int64[pyarrow]"])
