@@ -4,6 +4,7 @@ import ast
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -70,6 +71,13 @@ class Project:
 
     def attempt(self, *arguments, timeout=600, **options):
         return run_in(self.folder, self.command(*arguments, **options), self.environment(), timeout)
+
+    def start(self, *arguments, stdout=subprocess.PIPE, **options):
+        """Start Snakemake as the head of a group of processes, which Ctrl-C ends in the background too."""
+        streams = {"stdout": stdout, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
+        place = {"cwd": self.folder, "env": self.environment()}
+        heeded = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+        return subprocess.Popen(self.command(*arguments, **options), **place, **streams, **heeded)
 
     def planned(self, *arguments, **options):
         """How often each rule would run: the table `Job stats` of what Snakemake says; empty if nothing is to do."""

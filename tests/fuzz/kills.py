@@ -27,12 +27,8 @@ MARGIN = 2.0
 
 
 def start(project: Project, said: Path) -> subprocess.Popen[bytes]:
-    """Start the demo in a process group of its own; what it says goes to a file."""
-    kernels = {"NUMBA_CACHE_DIR": str(said.with_name("kernels"))}
-    command = project.command(TINY_DEMO, "--rerun-incomplete")
-    how = {"cwd": project.folder, "env": os.environ | kernels, "start_new_session": True}
-    with said.open("wb") as stream:
-        return subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, **how)
+    """Start the demo; what it says goes to a file."""
+    return project.start(TINY_DEMO, "--rerun-incomplete", stdout=said.open("wb"))
 
 
 def files_of(project: Project) -> set[str]:
@@ -70,6 +66,7 @@ def main() -> None:
     asked = parser.parse_args()
     folder, generator = Path(tempfile.mkdtemp(prefix="kills-")), random.Random(asked.seed)
     whole, project = (copy_project(Path(tempfile.mkdtemp(dir=folder))) for _ in range(2))
+    os.environ["NUMBA_CACHE_DIR"] = str(folder / "kernels")
     said, began = folder / "said", time.monotonic()
     assert start(whole, said).wait() == 0, said.read_text()
     third = (time.monotonic() - began) / 3

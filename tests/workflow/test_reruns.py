@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import time
 from importlib.util import find_spec
 
@@ -97,7 +96,7 @@ def test_killed_runs_one_core_and_batches_of_another_size_end_in_the_same_bytes(
     names += ["runs/words500/demo20/oasis/1/curve.parquet", *sides]
     numbers = [f"results/demo/{name}" for name in names]
     for n_started in (3, 12):
-        running = start(project, "--nolock", *numbers, cores=1, config=config)
+        running = project.start("--nolock", *numbers, cores=1, config=config)
         wait_until(lambda n=n_started: len(list((project.folder / "logs").rglob("*.log"))) >= n, running)
         kill_group(running)
         assert not all((project.folder / number).exists() for number in numbers)
@@ -137,7 +136,7 @@ def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(
     target = finished.folder / wanted
     checkpoint = target.with_name("checkpoint")
     try:
-        running = start(finished, wanted, **long)
+        running = finished.start(wanted, **long)
         wait_until((checkpoint / "checkpoint.npz").exists, running)
         kill_group(running)
         finished.snakemake("--unlock", **long)
@@ -154,7 +153,7 @@ def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(
 
 def test_ctrl_c_ends_a_run_with_its_jobs_in_one_sentence_and_the_same_command_goes_on(new_project):
     project, manifest = new_project("interrupted"), "results/demo/manifest.parquet"
-    running = start(project, manifest, cores=1)
+    running = project.start(manifest, cores=1)
     wait_until(lambda: any((project.folder / "logs").rglob("*.log")), running)
     os.killpg(running.pid, signal.SIGINT)
     said = running.communicate(timeout=120)[0]
@@ -164,14 +163,6 @@ def test_ctrl_c_ends_a_run_with_its_jobs_in_one_sentence_and_the_same_command_go
     with pytest.raises(ProcessLookupError):
         os.killpg(running.pid, 0)
     project.snakemake(manifest, cores=1)
-
-
-def start(project, *arguments, **options):
-    """Start Snakemake as the head of a group of processes, which Ctrl-C ends even where tests run in the background."""
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
-    place = {"cwd": project.folder, "env": project.environment()}
-    heeded = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
-    return subprocess.Popen(project.command(*arguments, **options), **place, **streams, **heeded)
 
 
 def wait_until(is_so, running):
