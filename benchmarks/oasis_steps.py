@@ -1,13 +1,13 @@
 """Steps per second of OASIS on one core: on W, on inner products, and plain NumPy, on the same synthetic rows.
 
 The rows are synthetic: 73 non-zeros each, words by Zipf's law (exponent 0.8), tf-idf weights of L2 length 1, as
-JMLR describes its visterms ("about 70" of 10,000). Labels are random, so that almost every step has a loss and changes
-W: the most work that a step can be. Methods take turns, block of steps by block, and seconds are those of the
-processor that the one thread had, so that what else runs on the machine weighs little, and on all of them alike (it
-still takes memory bandwidth and cache: measure on a quiet machine). The constants of `lookalike.learners.dual`, by
-which ``solver="auto"`` decides, are from here.
+JMLR describes its visterms ("about 70" of 10,000); or dense, Gaussian and of length 1. Labels are random, so that
+almost every step has a loss and changes W: the most work that a step can be. Methods take turns, block of steps by
+block, and seconds are those of the processor that the one thread had, so that what else runs on the machine weighs
+little, and on all of them alike (it still takes memory bandwidth and cache: measure on a quiet machine). The constants
+of `lookalike.learners.dual`, by which ``solver="auto"`` decides, are from here.
 
-    python benchmarks/oasis_steps.py --dimensions 1000 10000 --rows 400 2000 --output oasis_steps.json
+    python benchmarks/oasis_steps.py --dimensions 1000 10000 --rows 400 2000 --dense 10000 --output oasis_steps.json
 """
 
 from __future__ import annotations
@@ -22,26 +22,29 @@ import limits
 import numpy as np
 import scipy.sparse as sp
 
+from lookalike.core.arrays import Matrix
 from lookalike.learners import OASIS, TripletSampler, dual, warm_up
 
 AGGRESSIVENESS = 0.1
 NON_ZEROS = 73
+DENSE_FEATURES = 768
+"""As many as embeddings of images often have."""
 ZIPF_EXPONENT = 0.8
 BASE = "on W, float32"
 Step = Callable[[np.ndarray], Any]
 
 
-def on_w(X: sp.csr_array, dtype: str, n_steps: int) -> Step:
+def on_w(X: Matrix, dtype: str, n_steps: int) -> Step:
     """Return the steps of ``solver="rows"``."""
     return OASIS(AGGRESSIVENESS, dtype=dtype, solver="rows").steps(X, n_steps).take
 
 
-def on_products(X: sp.csr_array, dtype: str, n_steps: int) -> Step:
+def on_products(X: Matrix, dtype: str, n_steps: int) -> Step:
     """Return the steps of ``solver="gram"``."""
     return OASIS(AGGRESSIVENESS, dtype=dtype, solver="gram").steps(X, n_steps).take
 
 
-def whole_fits(X: sp.csr_array, y: np.ndarray, n_steps: int, repeat: int) -> dict[str, Any]:
+def whole_fits(X: Matrix, y: np.ndarray, n_steps: int, repeat: int) -> dict[str, Any]:
     """Return the least seconds of a fit with each solver, those of the inner products, and what auto would take."""
 
     def fit(solver: str) -> OASIS:
@@ -75,9 +78,9 @@ def numpy_non_zeros(X: sp.csr_array) -> tuple[Step, np.ndarray]:
     return run, W
 
 
-def numpy_dense(X: sp.csr_array) -> tuple[Step, np.ndarray]:
+def numpy_dense(X: Matrix) -> tuple[Step, np.ndarray]:
     """Return the recursion as it is printed (JMLR Figure 1) on dense vectors, float32, and its W."""
-    dense = X.toarray().astype(np.float32)
+    dense = (X.toarray() if sp.issparse(X) else X).astype(np.float32)
     W = np.eye(X.shape[1], dtype=np.float32)
 
     def run(triplets: np.ndarray) -> None:
@@ -113,18 +116,24 @@ def measure(steps: dict[str, tuple[Step, int]], triplets: np.ndarray, repeat: in
     return {name: [steps[name][1] / value for value in own] for name, own in seconds.items()}
 
 
-def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict[str, Any]:
+def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int, dense: bool = False) -> dict[str, Any]:
     """Measure all methods on n rows of d features."""
     random = np.random.default_rng(0)
-    X, y = limits.zipf_rows(n, d, min(NON_ZEROS, d // 2), ZIPF_EXPONENT, random), random.integers(0, 20, n)
+    if dense:
+        X = random.normal(size=(n, d))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    else:
+        X = limits.zipf_rows(n, d, min(NON_ZEROS, d // 2), ZIPF_EXPONENT, random)
+    y = random.integers(0, 20, n)
     triplets = TripletSampler(y, 0).draw(n_steps * repeat)
     total = len(triplets) + 1
     methods: dict[str, tuple[Step, int]] = {
         BASE: (on_w(X, "float32", total), n_steps),
         "on W, float64": (on_w(X, "float64", total), n_steps),
         "on products, float32": (on_products(X, "float32", total), n_steps),
-        "NumPy, non-zeros only (np.ix_), float32": (numpy_non_zeros(X)[0], max(1, n_steps // 40)),
     }
+    if not dense:
+        methods["NumPy, non-zeros only (np.ix_), float32"] = (numpy_non_zeros(X)[0], max(1, n_steps // 40))
     if n <= 4000:
         methods["on products, float64"] = (on_products(X, "float64", total), n_steps)
     if d <= 1000:
@@ -134,7 +143,7 @@ def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int) -> dict
     return {
         "dimensions": d,
         "rows": n,
-        "mean_non_zeros": X.nnz / n,
+        "mean_non_zeros": np.count_nonzero(X if dense else X.data) / n,
         "data": "synthetic",
         "steps_per_second": {
             name: {"median": median(values), "best": max(values), "all": values, "times_on_w": median(values) / base}
@@ -149,6 +158,7 @@ def main() -> None:
         __doc__,
         dimensions=([1000, 10_000], "features d"),
         rows=([400, 800, 2000, 4000, 9960], "rows n"),
+        dense=([2000, 10_000], f"dense rows, of {DENSE_FEATURES} features"),
         steps=(20_000, "steps of ours in a block; of NumPy's fewer"),
         fit_steps=(35_000, "steps of a whole fit"),
         repeat=(3, "blocks of each method"),
@@ -158,10 +168,12 @@ def main() -> None:
     X = limits.zipf_rows(100, 300, NON_ZEROS, ZIPF_EXPONENT, random)
     check_agreement(X, TripletSampler(np.arange(100) % 5, 0).draw(200))
     results = []
-    for d, n in product(arguments.dimensions, arguments.rows):
-        results.append(result := benchmark(n, d, arguments.steps, arguments.repeat, arguments.fit_steps))
+    sets = [(n, d, False) for d, n in product(arguments.dimensions, arguments.rows)]
+    for n, d, dense in sets + [(n, DENSE_FEATURES, True) for n in arguments.dense]:
+        results.append(result := benchmark(n, d, arguments.steps, arguments.repeat, arguments.fit_steps, dense))
         speeds = result["steps_per_second"].items()
-        print(f"steps a second on {n:,} synthetic rows of {d:,} words, nearly every step an update")
+        rows = f"{'dense' if dense else 'sparse'} synthetic rows of {d:,} features"
+        print(f"steps a second on {n:,} {rows}, nearly every step an update")
         limits.print_table([{"method": name, **speed} for name, speed in speeds], ["all"])
         print("seconds of whole fits")
         limits.print_table([result["fit"]])

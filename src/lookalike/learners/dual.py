@@ -33,8 +33,8 @@ SPARSE_BELOW = 0.25
 TILE = 1_024
 """Columns of W that are formed at a time."""
 
-# Seconds which `is_faster` compares, from benchmarks/oasis_steps.py; those of dense rows were measured by hand on 2,000
-# rows of 128 to 2,048 features, and no benchmark has them yet. They are constants, so that machines decide alike.
+# Seconds which `is_faster` compares, from benchmarks/oasis_steps.py; of dense rows with 128 to 2,048 features in place
+# of its 768. They are constants, so that machines decide alike.
 PRODUCT_SECONDS, DENSE_PRODUCT_SECONDS = 0.2e-9, 0.014e-9
 """Of G, for each row and value: of sparse rows those that are not zero, of dense ones all."""
 STEP_SECONDS = (2.0e-9, 0.4e-12)
