@@ -655,16 +655,21 @@ class TracedLearner(SimilarityLearner):
         raise NotImplementedError
 
 
-def warm_up(*names: str) -> None:
-    """Compile the kernels of some learners (all by default), or load them from numba's cache, so that fits need not."""
+def warm_up(*names: str, like: SimilarityLearner | None = None) -> None:
+    """Compile the kernels of some learners (all by default), or load them from numba's cache, so that fits need not.
+
+    With `like`, only those of a fit of this learner on sparse rows.
+    """
     y = np.arange(80) % 2
     X = 10.0 * y[:, None] + np.random.default_rng(0).random((80, 2))
     few = {"n_steps": 2, "max_iter": 50, "tol": 1e-9, "n_triplets": 2, "n_blocks": 1, "early_stopping": True}
-    for learner in map(learner_class, names or MODULES):
+    for learner in [type(like)] if like else map(learner_class, names or MODULES):
         known = learner().get_params()
         chosen: dict[str, tuple[object, ...]] = {name: (value,) for name, value in few.items() if name in known}
-        chosen |= learner.compiled_for
-        for rows, *values in itertools.product((X, sp.csr_array(X)), *chosen.values()):
+        # a parameter such as "auto" may turn out to be any of them
+        for name, possible in learner.compiled_for.items():
+            chosen[name] = (getattr(like, name),) if getattr(like, name, None) in possible else possible
+        for rows, *values in itertools.product([sp.csr_array(X)] + [X] * (not like), *chosen.values()):
             with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                 model = learner().set_params(**dict(zip(chosen, values, strict=True))).fit(rows, y)
             model.similarity(X, X)

@@ -85,10 +85,15 @@ def cpu_time_limit(seconds: float | None, what: str) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+def warm_up(spec: Fit) -> None:
+    """Compile what a method's fits on sparse rows need, or load it, so that none is timed with it."""
+    learner = make_learner(spec, 0)
+    _warm_up(spec.learner, tuple((name, getattr(learner, name)) for name in learner.compiled_for))
+
+
 @cache
-def warm_up(learner: str) -> None:
-    """Load what a learner has compiled, so that no fit is timed with it."""
-    base.warm_up(learner)
+def _warm_up(learner: str, parameters: tuple[tuple[str, object], ...]) -> None:
+    base.warm_up(like=learner_class(learner)(**dict(parameters)))
 
 
 def fold_seed(root: int, subset: str, fold: int, purpose: str) -> int:

@@ -46,7 +46,7 @@ def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
 def run_fold(fold: Fold, spec: Fit) -> Run:
     """Choose hyper-parameters, learn from all training images, rank the test images: one fold of one method."""
     train, test = fold.images["train"], fold.images["test"]
-    warm_up(spec.learner)
+    warm_up(spec)
     clock, selection, rankings = Clock(), NOTHING, NO_RANKINGS
     chosen: dict[str, Any] = {}
     metrics: dict[str, float] = {}

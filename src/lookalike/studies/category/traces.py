@@ -32,7 +32,7 @@ def make(fold: Fold, spec: Fit, folder: Path, names: Mapping[str, Any]) -> str:
 
 def trace_fold(fold: Fold, spec: Fit) -> pd.DataFrame:
     """Numbers along training, at the fixed parameters of the figures; no rows where a trace reaches its time limit."""
-    warm_up(spec.learner)
+    warm_up(spec)
     try:
         with cpu_time_limit(spec.time_limit, "the trace"):
             return _curve(fold, spec, spec.trace or Trace())

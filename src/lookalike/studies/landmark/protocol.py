@@ -171,7 +171,7 @@ def run_landmark(
     """Learn a landmark's metric from one draw, with `chosen` constants; its queries rank the other images."""
     seed = fold_seed(data.seed, landmark, draw, "fit")
     learner = make_learner(spec, seed, chosen)
-    warm_up(spec.learner)
+    warm_up(spec)
     clock = Clock()
     with clock("features"):
         task = landmark_task(data, landmark, draw)

@@ -273,6 +273,7 @@ import json, os, sys
 import numpy as np
 import scipy.sparse as sp
 from lookalike.learners.registry import MODULES, learner_class
+from lookalike.core.settings.methods import Fit
 from lookalike.studies.fits import warm_up
 
 def compiled():
@@ -282,7 +283,7 @@ def compiled():
     return {(kernel.__name__, str(types)) for kernel in kernels for types in kernel.signatures}
 
 def compiled_by_a_fit(name):
-    warm_up(name)
+    warm_up(Fit(learner=name))
     before, learner = compiled(), learner_class(name)()
     few = {"n_steps": 20, "max_iter": 2, "n_blocks": 1}
     learner.set_params(**{key: value for key, value in few.items() if key in learner.get_params()})
