@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from lookalike.report.claims import Claim, differences_of
 from lookalike.report.pictures import Picture, data_address, encode_thumbnail
 from lookalike.report.results import Results, ShownExhibit
 
-LETTERS = 38
-"""Letters of a line beside the chart."""
+NARROW = 3.8
+"""Inches of the chart's width: letters stay readable on a phone."""
 CARD_SIDE, CARD_QUALITY = 480, 70
 """Pixels of the longer side of a card's picture, and its quality as WebP, from 0 to 100."""
 
@@ -54,7 +53,9 @@ def table_of_differences(verdicts: Iterable[Mapping[str, str]]) -> str:
         rows.append((label, row["here"], row["paper"], claim["verdict"]))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join([*lines, "Of mAP, mean average precision, where no other measure is named. A dash: not printed."])
+    return "\n".join(
+        [*lines, "Of mAP (mean average precision) unless another measure is named. A dash: the paper prints no number."]
+    )
 
 
 def picture_of(results: Results, paper: str) -> tuple[ShownExhibit, Picture] | None:
@@ -80,28 +81,41 @@ def place_of(claim: Claim, row: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, (claim["title"], row["setting"] if row["setting"] != claim["title"] else "")))
 
 
-def forest(claims: Iterable[Claim]) -> str:
-    """Draw the first difference behind each primary claim, ours with their intervals beside the paper's: an address."""
+def forest(claims: Iterable[Claim]) -> tuple[str, str]:
+    """Plot the first difference behind each primary claim beside the paper's: an address and its finding; or "" twice.
+
+    It is as narrow as a phone, with each label above its interval.
+    """
     found = first_differences(claims)
     if not found:
-        return ""
+        return "", ""
     frame = pd.DataFrame([row for _, row in found])[["mean", "low", "high", "printed"]].astype("float64")
-    names = [
-        "\n".join((*wrap(place_of(*both), LETTERS), *wrap(f"{both[1]['names']}, {both[1]['metric']}", LETTERS)))
-        for both in found
-    ]
-    most = max(name.count("\n") + 1 for name in names)
     with paper_style():
-        canvas, file = new_figure(7.2, 1.05 + (0.09 + 0.12 * most) * len(found)), io.BytesIO()
+        canvas, file = new_figure(NARROW, 0.8 + 0.5 * len(found)), io.BytesIO()
         axis = canvas.add_subplot()
-        axis.axvline(0, color=GREY, linewidth=1.0, zorder=1.5)
+        axis.vlines(np.zeros(len(found)), frame.index - 0.18, frame.index + 0.18, color=GREY, linewidth=1.0, zorder=1.5)
         ends = np.nan_to_num([frame["mean"] - frame["low"], frame["high"] - frame["mean"]])
         bars: Style = {"xerr": ends, "elinewidth": 0.8, "capsize": 3, "capthick": 0.8}
         here = axis.errorbar(frame["mean"], frame.index, fmt="o", color=BLUE, zorder=3, **bars)
         hollow: Style = {"markerfacecolor": "none", "markersize": 6, "zorder": 2.5}
         printed = axis.plot(frame["printed"], frame.index, "D", color=BLACK, **hollow)
-        axis.set(xlabel="Difference in percentage points", ylim=(len(found) - 0.4, -0.6))
-        axis.set_yticks(frame.index, labels=names)
+        label: Style = {"transform": axis.get_yaxis_transform(), "verticalalignment": "center"}
+        for place, (claim, row) in enumerate(found):
+            axis.text(0, place - 0.56, f"{row['names']}, {row['metric']}", fontsize=8, **label)
+            axis.text(0, place - 0.29, place_of(claim, row), fontsize=7, color=GREY, **label)
+        axis.set(xlabel="Difference in percentage points", ylim=(len(found) - 0.7, -0.8), yticks=[])
+        axis.spines["left"].set_visible(False)
         canvas.legend(handles=[here, *printed], labels=["here", "in the paper"], loc="outside lower center", ncols=2)
         canvas.savefig(file, format="svg", metadata={"Date": None, "Creator": "lookalike"})
-    return data_address("svg+xml", file.getvalue())
+    return data_address("svg+xml", file.getvalue()), forest_words(frame)
+
+
+def forest_words(frame: pd.DataFrame) -> str:
+    """Say what the differences of `forest` show."""
+    printed = frame.dropna(subset=["printed"])
+    inside = printed["printed"].between(printed["low"], printed["high"]).sum()
+    return (
+        f"{len(frame)} differences between methods. {(frame['low'] > 0).sum()} intervals lie above zero and "
+        f"{(frame['high'] < 0).sum()} below it. Of {len(printed)} differences that a paper prints, "
+        f"{inside} lie within our interval."
+    )

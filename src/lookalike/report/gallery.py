@@ -50,9 +50,10 @@ class QueryGallery(NamedTuple):
 
     @property
     def marks(self) -> list[Mark]:
-        """Marks that the legend explains."""
+        """Marks that the legend explains, that of right images first."""
         rankings = [ranking for query in self.queries for ranking in query.rankings]
-        return list(dict.fromkeys(found.mark for ranking in rankings for found in ranking.found))
+        found = dict.fromkeys(found.mark for ranking in rankings for found in ranking.found)
+        return sorted(found, key=lambda mark: mark.line)
 
     @property
     def problem(self) -> str:

@@ -39,13 +39,20 @@ def numbers_of(dataset: Dataset) -> list[dict[str, str]]:
         for row in cells.dropna(subset=["ours", "printed"]).astype("object").fillna("").to_dict("records"):
             place = "printed_setting" if "printed_setting" in row else "setting"
             setting, method, metric = (str(row.get(name, "")) for name in (place, column, "metric"))
-            parts = [part.replace("=", " ").replace("_", " ") for part in setting.split(";") if part]
+            parts = [setting_words(part) for part in setting.split(";") if part]
             named = [text_of(method, exhibit.titles.get(column, {}))] if method else []
             what = ", ".join([text_of(metric, {}), *named, *parts])
             number = {"exhibit": id, "key": f"{setting} {method} {metric}", "what": what}
-            cell = {"printed": str(row["printed_cell"]), "ours": str(row["ours_cell"])}
+            unit = " min" * (row.get("unit") == "minutes")
+            cell = {"printed": f"{row['printed_cell']}{unit}", "ours": f"{row['ours_cell']}{unit}"}
             found.append(number | cell | {"run": dataset.title, "draws": exhibit.caption[-1]})
     return found
+
+
+def setting_words(part: str) -> str:
+    """Return ``10 classes`` of ``classes=10``, ``codebook 10k`` of ``codebook=10k`` and ``Var10`` of ``var10``."""
+    name, _, value = part.replace("_", " ").partition("=")
+    return f"{value} {name}" if value.isdecimal() else f"{name} {value}" if value else name[:1].upper() + name[1:]
 
 
 def ledger(
@@ -64,7 +71,7 @@ def ledger(
     rows = []
     for id, n_printed in Counter(f"{row['paper']}/{row['exhibit']}" for row in printed if row["value"]).items():
         about = known.get(id, {"run": "", "change": ""})
-        label = getattr(all_exhibits().get(id), "label", "") or "text"
+        label = getattr(all_exhibits().get(id), "label", "") or "Numbers in its text"
         place = {"paper": id.partition("/")[0], "place": label, "change": about["change"]}
         found: dict[str, dict[str, str]] = {}
         for dataset in (*demo, *(run for run in about["run"].split(";") if run not in demo)):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lookalike.exhibits.registry import PAPERS
 from lookalike.report import SNAKEMAKE
-from lookalike.report.pictures import Picture, encode_thumbnail
+from lookalike.report.pictures import Picture, encode_thumbnail, sketch_of
 from lookalike.report.results import Results, ShownExhibit
 from lookalike.studies.rooms import all_exhibits
 
@@ -60,11 +60,13 @@ def is_made_by_code(exhibits: list[ShownExhibit]) -> bool:
 
 
 def thumbnail_of(exhibits: list[ShownExhibit]) -> tuple[Picture | None, str]:
-    """Return a small picture of an exhibit, of the first data set that has one, and on what data it was made."""
+    """Return a small picture of an exhibit, of the first data set that has one or a table, and what data it is of."""
     drawn = [exhibit for exhibit in exhibits if exhibit.was_drawn]
     paths = [path for exhibit in drawn if (path := exhibit.picture())]
     state = "not run" if not drawn else "made by code" if is_made_by_code(exhibits) else "real data"
-    return encode_thumbnail(paths[0], THUMBNAIL_SIDE, THUMBNAIL_QUALITY) if paths else None, state
+    sheets = [sheet for exhibit in drawn for sheet in exhibit.sheets]
+    sketch = sketch_of(sheets[0]) if sheets else None
+    return encode_thumbnail(paths[0], THUMBNAIL_SIDE, THUMBNAIL_QUALITY) if paths else sketch, state
 
 
 def absent(results: Results, paper: str) -> list[str]:
@@ -74,7 +76,7 @@ def absent(results: Results, paper: str) -> list[str]:
     for exhibit in sorted(all_exhibits().values(), key=lambda exhibit: exhibit.place):
         if exhibit.paper == paper and exhibit.id not in there:
             labels.setdefault(exhibit.condition, []).append(exhibit.label or exhibit.title)
-    return [f"{', '.join(named)} (a study needs {condition})" for condition, named in labels.items()]
+    return [f"{', '.join(named)} (needs {condition})" for condition, named in labels.items()]
 
 
 def same_earlier(exhibit: ShownExhibit, results: Results) -> ShownExhibit | None:

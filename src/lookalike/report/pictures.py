@@ -14,6 +14,8 @@ from lookalike.core.errors import LookalikeError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from lookalike.exhibits.model import Sheet
+
 LONGEST_SIDE, QUALITY = 1600, 82
 """Pixels of the longest side of a montage of photographs, and how exact it is as WebP, from 0 to 100."""
 WIDE = 1000
@@ -71,6 +73,22 @@ def _webp(picture: Image, quality: int) -> Picture:
 def data_address(kind: str, content: bytes) -> str:
     """Return content as an address that stands in a page."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def sketch_of(sheet: Sheet, width: int = 240, height: int = 135) -> Picture:
+    """Sketch the first lines of a table: a bar for each cell, dark for a head and blue for a number of the paper."""
+    lines = (sheet.heads, *sheet.rows)[:9]
+    across, down = width / len(sheet.heads), height / len(lines)
+    colours = ["#1b1f24", *("#0072b2" if row in sheet.printed else "#8a929b" for row in range(len(lines) - 1))]
+    bars = [
+        f'<rect x="{across * column + 3:.0f}" y="{down * row + 5:.0f}" height="5" fill="{colours[row]}" '
+        f'width="{min(across - 8, 4 * len(text)):.0f}"/>'
+        for row, line in enumerate(lines)
+        for column, text in enumerate(line)
+        if text
+    ]
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">{"".join(bars)}</svg>'
+    return Picture(data_address("svg+xml", svg.encode()), width, height)
 
 
 def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:

@@ -52,7 +52,7 @@ NAVIGATION = (
     Link("gallery.html", "Gallery", "Neighbours before and after learning"),
     Link("made.html", "How it was made", "Jobs, versions and configuration"),
 )
-BEYOND_LEAD = "What no paper prints and a reader asks next: how the methods learn, what they rest on, where they break."
+BEYOND_LEAD = "Experiments that no paper prints: how the methods learn, on what data they work, and where they fail."
 
 
 def write_report(
@@ -65,7 +65,7 @@ def write_report(
 ) -> list[Path]:
     """Write the report below a folder, each page whole or not at all, and return its pages, ``index.html`` first.
 
-    ``failed.txt`` beside them names in one sentence what could not be drawn or shown; it is empty where all was.
+    ``failed.txt`` beside them names in one sentence what could not be made or shown; it is empty where all was.
     """
     folder, settings = Path(output_folder), configuration or {}
     every, (galleries, left_out) = claims.claims_of(results), galleries_of(results)
@@ -83,7 +83,11 @@ def write_report(
         return environment.get_template(template or page).render(page=page, **variables)
 
     texts = {page: render(page, "exhibits.html", **about) for page, about in _pages_of_exhibits(results)}
-    texts["claims.html"] = render("claims.html", claims=every, papers=Counter(claim["paper"] for claim in every))
+    counted = {
+        "papers": Counter(claim["paper"] for claim in every),
+        "datasets": Counter(claim["title"] for claim in every),
+    }
+    texts["claims.html"] = render("claims.html", claims=every, **counted)
     texts["ledger.html"] = render("ledger.html", papers=() if ledger is None else ledger.groupby("paper", sort=False))
     texts["gallery.html"] = render("gallery.html", galleries=galleries, left_out=left_out)
     texts["made.html"] = render("made.html", configurations=configuration_parts(settings, results.datasets))
@@ -96,7 +100,7 @@ def write_report(
     for page, text in texts.items():
         write_text(text, folder / page)
     named = ", ".join(dict.fromkeys(f"{exhibit.dataset}: {exhibit.id}" for exhibit in failed))
-    sentence = f"exhibits that could not be drawn or shown: {named}; results/report/index.html says why\n"
+    sentence = f"exhibits that could not be made or shown: {named}; results/report/index.html says why\n"
     write_text(sentence if named else "", folder / "failed.txt")
     return [folder / link.page for link in NAVIGATION]
 
@@ -143,7 +147,7 @@ def _environment() -> Environment:
         tables=tables,
         counts=claims.verdict_counts,
         classes=CLASSES,
-        drawn_at_random=RANDOM,
+        picked_at_random=RANDOM,
     )
     return environment
 

@@ -29,7 +29,7 @@ MOST_ROWS = 250
 MISSING = "–"
 """What stands where there is no number, so that no cell is empty to a screen reader."""
 KEYS = (
-    *("subset", "representation", "part", "landmark", "series", "column"),
+    *("setting", "representation", "part", "landmark", "series", "column"),
     *("system", "method", "metric", "n_images", "paper"),
 )
 """Columns that name a number beside print."""
@@ -108,14 +108,14 @@ def telling(frame: pd.DataFrame) -> pd.DataFrame:
 def drawn_grid(exhibit: ShownExhibit) -> Grid | None:
     """Return what a figure draws, as a table; None for what is a table itself."""
     frame = exhibit.table() if exhibit.kind != "table" else pd.DataFrame()
-    caption = f"What {_title(exhibit)} draws"
+    caption = f"Plotted numbers: {_title(exhibit)}"
     return None if frame.empty else frame_grid(telling(frame), caption, f"{view_id(exhibit)}-drawn", exhibit.titles)
 
 
 def comparison_grid(exhibit: ShownExhibit) -> Grid | None:
     """Return ours of a figure beside the printed numbers: the texts of both cells, without columns that say nothing."""
     cells = exhibit.compare() if exhibit.kind != "table" else None
-    if cells is None:
+    if cells is None or cells["ours"].isna().all():
         return None
     keys = [key for key in KEYS if key in cells and not (key == "method" and "column" in cells)]
     texts = {}
