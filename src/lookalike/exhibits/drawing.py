@@ -337,12 +337,12 @@ def draw_panel(
         value = float(level["mean"].iloc[0])
         panel.axhline(value, label=layout.level.name, **ruler())
         if layout.level.has_value:
-            # it stands at the end of its line that is farther from the upright one
-            is_left = 2 * stop > max(stop, *own["x"], *printed.get("x", ()))
+            # it stands at the right end of its line, where no upright line does
+            is_left = stop > 0.9 * max(stop, *own["x"], *printed.get("x", ()))
             end, shift, side = (0, 3, "left") if is_left else (1, -3, "right")
-            words: Style = {"ha": side, "va": "top", "color": BLACK, "fontsize": 7}
+            words: Style = {"ha": side, "va": "bottom", "color": BLACK, "fontsize": 7}
             across: Style = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-            panel.annotate(f"{value:.2f}", (end, value), (shift, -3), **across, **words)
+            panel.annotate(f"{value:.2f}", (end, value), (shift, 2), **across, **words)
     if layout.upright is not None and len(upright):
         panel.axvline(stop, label=layout.upright.name, **ruler(GREY, ":"))
     return [level, upright, printed]

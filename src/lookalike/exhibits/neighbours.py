@@ -17,7 +17,7 @@ from lookalike.exhibits.model import Box, Drawn, Entry, Ranking, Tile
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-RANDOM, GAIN, LOSS = "drawn at random", "largest gain", "largest loss"
+RANDOM, GAIN, LOSS = "picked at random", "largest gain", "largest loss"
 LEAST_GAIN, LEAST_LOSS = "smallest gain", "smallest loss"
 """Why a query is shown. Where all gain, the largest loss is the smallest gain, and the other way round."""
 N_DRAWN, N_TILES = 4, 6
@@ -53,7 +53,7 @@ def extremes(gains: pd.Series) -> dict[Any, str]:
 
 
 def median_first(entries: Sequence[Entry]) -> list[Entry]:
-    """Return queries by label, behind the one whose gain is the median of those drawn at random; the upper of two.
+    """Return queries by label, behind the one whose gain is the median of those picked at random; the upper of two.
 
     So the first that a reader sees is neither the best nor the worst, and gains where half of them do.
     """
@@ -71,7 +71,7 @@ def choice_note(candidates: pd.DataFrame, choices: pd.DataFrame, *, seed: int, g
     extremes = [why for why in choices["chosen"] if why != RANDOM]
     marked = f" The {' and the '.join(extremes)} in {measure} of all {len(candidates):,} are added, and marked."
     return (
-        f"No query was picked by hand: {len(choices) - len(extremes)} are drawn at random (seed {seed}), from the "
+        f"No query was picked by hand: {len(choices) - len(extremes)} are picked at random (seed {seed}), from the "
         f"{groups} in turn.{marked if extremes else ''} Of all {len(candidates):,} queries, "
         f"{_outcomes(candidates['gain'])} in {measure} by learning; of the {len(choices)} shown, "
         f"{_outcomes(choices['gain'])}."
@@ -91,7 +91,7 @@ def score_text(score: float) -> str:
 
 
 def change_text(difference: int, what: str) -> str:
-    """Return a change as a sign and words, such as ``▲ 2 more images of its class``."""
+    """Return a change as a sign and words, such as ``▲ 2 more of its class``."""
     more = f"▲ {difference} more" if difference > 0 else f"▼ {-difference} fewer"
     return f"{more if difference else '= as many'} {what}"
 
@@ -119,7 +119,7 @@ def entry_of(
         if not math.isnan(precision):
             summary += f"; average precision {100 * precision:.1f} %"
         summed_up.append(replace(ranking, title=f"{when} learning: {ranking.title}", summary=summary))
-    change = change_text(n_right[1] - n_right[0], f"images of its {group}")
+    change = change_text(n_right[1] - n_right[0], f"of its {group}")
     gain = None if math.isnan(choice.gain) else float(choice.gain)
     return Entry(str(image), words, tuple(summed_up), choice.chosen, change, box, gain)
 
@@ -137,7 +137,7 @@ def gallery_of(entries: Sequence[Entry], notes: Sequence[str] = ()) -> Drawn:
         for rank, found in enumerate(ranking.found, start=1)
     ]
     rule = (
-        "The picture shows the queries that gain and lose most, and before them one drawn at random of each class, by "
+        "The picture shows the queries that gain and lose most, and before them one picked at random of each class, by "
         f"name, up to {N_DRAWN} in all."
     )
     frame = pd.DataFrame(records, columns=columns)
@@ -156,7 +156,7 @@ def draw_queries(entries: Iterable[Entry]) -> Canvas:
 
 
 def pictured(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the queries of a picture: the extremes, and before them one drawn at random of each label."""
+    """Return the queries of a picture: the extremes, and before them one picked at random of each label."""
     extreme = [entry for entry in entries if entry.chosen != RANDOM]
     by_label = {entry.words: entry for entry in reversed(entries) if entry.chosen == RANDOM}
     return [*list(by_label.values())[::-1][: N_DRAWN - len(extreme)], *extreme]

@@ -79,11 +79,6 @@ def times_over(ratio: float) -> str:
     return "" if math.isnan(ratio) else f"{significant(float(f'{ratio:.1e}'))}x"
 
 
-def minutes_text(mean: float, std: float = math.nan) -> str:
-    """Return minutes as ``42 ± 15 min``, the unit in which the papers print times; ``-`` for a NaN `mean`."""
-    return MISSING if math.isnan(mean) else f"{significant(mean, std)} min"
-
-
 def human_time(seconds: float) -> str:
     """Return a duration as people say it, to two digits: ``4.1 ms``, ``5 min``, ``1.5 h``, ``190 days``."""
     if math.isnan(seconds):

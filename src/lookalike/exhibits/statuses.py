@@ -29,7 +29,7 @@ class State(Status):
 
     DRAWN = "drawn"
     NOT_RUN = "not run", "–", "absent", "this run has no result here, and its section says why"
-    FAILED = "failed", "!", "bad", "drawing it ended in an error, which its section tells"
+    FAILED = "failed", "!", "bad", "making it ended in an error, which its section tells"
 
 
 class Outcome(Status):

@@ -21,7 +21,6 @@ from lookalike.exhibits.printed import (
     MISSING,
     STAR,
     bracketed,
-    minutes_text,
     p_value,
     plus_minus,
     significant,
@@ -35,7 +34,7 @@ from lookalike.exhibits.words import gap
 if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
-FORMS: Mapping[str, Callable[[float, float], str]] = {"significant": significant, "minutes": minutes_text}
+FORMS: Mapping[str, Callable[[float, float], str]] = {"significant": significant}
 """Forms of cells that no format can say."""
 Best = Literal["", "max", "min"]
 NO_TITLES: Names = MappingProxyType({})

@@ -192,8 +192,13 @@ def predicate_words(claim: Claim) -> str:
 def counts_words(rows: Iterable[Mapping[str, str]]) -> str:
     """Say how many primary claims, of rows of results/claims.csv, have each outcome; "" without any."""
     primary = [row for row in rows if row["primary"]]
-    outcomes = (Outcome.HOLDS, Outcome.FAILS, Outcome.OPEN, Outcome.NOT_RUN)
-    counts = (f"{outcome} {sum(row['verdict'] == outcome for row in primary)}" for outcome in outcomes)
+    outcomes = {
+        Outcome.HOLDS: "hold",
+        Outcome.FAILS: "do not hold",
+        Outcome.OPEN: "undecided",
+        Outcome.NOT_RUN: "not run",
+    }
+    counts = (f"{sum(row['verdict'] == outcome for row in primary)} {many}" for outcome, many in outcomes.items())
     return f"The papers' {len(primary)} primary claims: {', '.join(counts)}." if primary else ""
 
 

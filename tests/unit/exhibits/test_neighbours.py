@@ -63,7 +63,7 @@ def test_the_note_counts_all_queries_and_those_shown_and_changes_have_a_sign_and
     all_of_them = candidates(GAINS)
     choices = choose(all_of_them, 4, seed=7, dataset="toys")
     note = choice_note(all_of_them, choices, seed=7, groups="classes", measure="average precision")
-    assert "2 are drawn at random (seed 7), from the classes in turn. The largest gain and the largest loss in" in note
+    assert "2 are picked at random (seed 7), from the classes in turn. The largest gain and the largest loss in" in note
     assert "Of all 9 queries, 5 gain, 2 lose and 2 keep the same in average precision by learning; of the 4" in note
     words = ["▲ 2 more of it", "▼ 1 fewer of it", "= as many of it"]
     assert [change_text(difference, "of it") for difference in (2, -1, 0)] == words

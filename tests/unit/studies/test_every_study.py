@@ -54,7 +54,7 @@ MADE = {
     ),
     "landmark": (
         *(made_landmark, {SOML: "table1 table2 table3 table4 table5 table6 table7 table8 table9 text"}, "Oxford5K"),
-        ["10,000 words mAP (%), 100,000 words mAP (%)", "Means over 7 landmarks; ± standard deviation over 5 draws."],
+        ["10,000 words mAP (%), 100,000 words mAP (%)", "Means over 7 landmarks; ± standard deviation over 5 samples."],
     ),
 }
 """Room to its made-up study, to the exhibits of each paper that have printed numbers beside ours, and to what all
@@ -157,7 +157,7 @@ def test_every_exhibit_is_drawn_and_says_which_data_it_shows_or_what_to_do(room,
     if room == "landmark":
         counts = [n_printed(folder, id) for id in printed if "table" in id]
         assert counts == [40] * 3 + [28] * 6
-        noted = {id for id, note in differences.items() if "QPAO (reconstructed): ours" in note}
+        noted = {id for id, note in differences.items() if "QPAO (reconstructed): our quadratic programme" in note}
         assert noted == {id for id in printed if "table" in id}
     # what is kept of a run is numbers alone: images that people rated are not ours to show
     (folder / "headline.txt").write_text(headline(study))

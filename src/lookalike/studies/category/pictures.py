@@ -41,7 +41,7 @@ def neighbours(study: CategoryStudy) -> Drawn:
     before, after = (Rankings.load(path) for path in study.paths("ranks"))
     ids = after.query_ids.tolist()
     if before.query_ids.tolist() != ids or not ids:
-        raise NothingToShowError(f"Not drawn: {study.title_of(AFTER)} has no result here.")
+        raise NothingToShowError(f"Not made: {study.title_of(AFTER)} has no result here.")
     precisions = [before.average_precision(), after.average_precision()]
     labels = study.table("manifest").set_index("image_id")["label"]
     rows = sorted(range(len(ids)), key=ids.__getitem__)

@@ -175,7 +175,7 @@ class CategoryStudy(MethodStudy):
             refer(f"{place}.ablations: a method", BEFORE, self.methods)
         for method in self.projected:
             if known[method].trace is None:
-                raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be drawn")
+                raise LookalikeError(f"config: {place}.projected names {method!r}, which needs a `trace` to be plotted")
         few = [] if self.few_images is None else self.few_images.methods
         named = {f"{place}.few_images": few, f"{place}.overrides": list(self.overrides)}
         for id, subset in self.subsets.items():
@@ -698,7 +698,7 @@ class CategoryStudy(MethodStudy):
         return [
             *found,
             *(f"{listed(methods)}: {note}." for note, methods in noted.items()),
-            *[f"Stopped by a rule of ours: {'; '.join(stopped)}."] * bool(stopped),
+            *[f"Stopped early by our rule: {'; '.join(stopped)}."] * bool(stopped),
         ]
 
     def _drawn_methods(self, drawn: Drawn) -> dict[str, str]:

@@ -80,7 +80,7 @@ def training_curves(study: FinegrainedStudy) -> Drawn:
         "learning rates, or after all its steps, and is then unfinished. Stars: the step whose weights are kept.",
         f"Right: the share of triplets ordered as by {whose}. It is not similarity precision, which is of "
         "rated triplets (Tables 1 and 2).",
-        "ConvNet classifies images: its curve is the share of images that it classifies rightly, and its loss is "
+        "ConvNet classifies images: its curve is the share of images that it classifies correctly, and its loss is "
         "cross-entropy. A ranking network starts from its weights.",
         "A name such as weighted 60% says how triplets were drawn, and how many of them have out-of-class negatives; "
         f"{study.title_of(DEEP)} is weighted {study.chosen_percent}%.",

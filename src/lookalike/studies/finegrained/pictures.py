@@ -284,7 +284,7 @@ def ranking_examples(study: FinegrainedStudy) -> Drawn:
     titles = [study.title_of(system) for system in COMPARED]
     rule = (
         f"A rule chose the queries: those that gain the most from {titles[0]} to {titles[-1]} in the share of triplets "
-        "ordered rightly, and the one that loses the most, each of another text query if there are enough. Beneath "
+        "ordered correctly, and the one that loses the most, each of another text query if there are enough. Beneath "
         "each query stand both shares."
     )
     notes = [rule, *study.not_run_notes([system for system in COMPARED if system not in set(frame["system"])])]

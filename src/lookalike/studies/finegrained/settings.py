@@ -18,7 +18,7 @@ Choices = Given | list[Given]
 class Features(Section):
     """Settings of hand-crafted features that replace their defaults, by the feature's id. `lookalike evaluate-triplets
     --help` lists the ids, and the features' docstrings list the settings. Of a list, the one is taken that orders most
-    of the triplets rightly that the golden feature learns from (`golden.ratings`); without these, the first.
+    of the triplets correctly that the golden feature learns from (`golden.ratings`); without these, the first.
     """
 
     wavelet: Absent[Choices] = left_out(description="Of `lookalike.features.wavelet`.")

@@ -421,7 +421,7 @@ class FinegrainedStudy(Study):
             return {"all": "all triplets"}
         if column == "metric":
             score = f"Score-{self.score.k}"
-            return {PRECISION: "Precision (%)", SCORE: score, PER_TRIPLET: f"{score} a triplet (%)"}
+            return {PRECISION: "Precision (%)", SCORE: score, PER_TRIPLET: f"{score} per triplet (%)"}
         return {system: self.title_of(system) for system in IN_ORDER}
 
     def setting_title(self, setting: str) -> str:
@@ -487,18 +487,18 @@ class FinegrainedStudy(Study):
         systems = {system for name in ("method", "system") for system in drawn.frame.get(name, ())} & self.measured
         pool, given = self.counted("pool"), self.networks.pretraining
         if pool and systems and (drawn.sheets or drawn.is_figure):
-            share = f", of which the top {self.score.k} are {self.score.k / pool:.0%}" if self.score.k < pool else ""
-            found.append(f"Scores rank {pool:,} images in the median{share}; the paper ranks 1,000.")
+            share = f", so the top {self.score.k} are {self.score.k / pool:.0%} of them" if self.score.k < pool else ""
+            found.append(f"Scores rank {pool:,} images (median){share}. The paper ranks 1,000.")
         if GOLDEN in systems:
-            learned = "ratings that are not evaluated" if self.golden.ratings else "the same relevance as the others"
-            found.append(f"{self.title_of(GOLDEN)} learned from {learned}; in the paper they made the relevance.")
+            learned = "held-out ratings" if self.golden.ratings else "the same relevance as the others"
+            found.append(f"{self.title_of(GOLDEN)} learned from {learned}. In the paper they define the relevance.")
         if CONVNET in systems and not (given.images or given.weights):
-            found.append(f"{self.title_of(CONVNET)} saw the training images alone; the paper's saw ImageNet.")
+            found.append(f"{self.title_of(CONVNET)} learned from the training images alone; the paper's from ImageNet.")
         if DEEP in systems and self.networks.size == "small":
             own, paper = (f"{size.input_size} x {size.input_size} pixels" for size in (SMALL, LARGE))
             title = self.title_of(DEEP)
             found.append(
-                f"{title} sees {own} and gives {SMALL.width} numbers; the paper's {paper} and {LARGE.width:,}."
+                f"{title} takes {own} and returns {SMALL.width} numbers; the paper's, {paper} and {LARGE.width:,}."
             )
         return found
 

@@ -63,7 +63,7 @@ def _gallery(study: HumanStudy, n: int, which: str, among: str) -> Drawn:
     selected = ordered.drop_duplicates("label").head(n)
     if selected.empty:
         raise NothingToShowError(
-            f"Not drawn: of {found.n_queries:,} queries that OASIS answers, none is one of {among}."
+            f"Not made: of {found.n_queries:,} queries that OASIS answers, none is one of {among}."
         )
     parts = []
     for place, (row, query) in enumerate(zip(selected.index, rows_in(selected), strict=True), start=1):

@@ -108,7 +108,7 @@ class HumanStudy(Study):
     def differences(self, drawn: Drawn) -> list[str]:
         """Say which images, and who rated them."""
         images = "Images made by code" if self.synthetic else "Photographs of classes"
-        by_class = "No person rated: simulated raters call images of the query's class good, with errors of their own."
+        by_class = "No person rated. Simulated raters call images of the query's class good, and make random errors."
         return [f"{images}. The papers show images of the web.", *[by_class] * (drawn.is_figure and self.simulated)]
 
 

@@ -25,7 +25,7 @@ from lookalike.studies.contrasts import Compared, differences, limits_of
 from lookalike.studies.landmark.results import MAP, MAP_FULL, MEAN, SPARSITY
 from lookalike.studies.landmark.study import PAIRS, LandmarkStudy
 
-LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and draws"
+LANDMARKS, BOOTSTRAP = "landmarks", "landmarks and samples"
 RESAMPLES = 2000
 OVER_CODEBOOKS = "growth of sparsity over codebooks"
 RANKED = ("soml-da", "soml-tg", "qpao", "oasis-diagonal", "tfidf")

@@ -24,8 +24,8 @@ MARKS = {"good": RIGHT, "ok": RIGHT, "junk": JUNK, "wrong": WRONG}
 KEYS = ["landmark", "query", "draw"]
 NOTES = (
     "Whole images are queries. Intervals are 95%, the wider of a t-test over landmarks and a bootstrap over landmarks "
-    "and draws.",
-    "Means are over {draws} draws, with chosen constants over {chosen_draws}. Chosen constants are the best of eight "
+    "and samples.",
+    "Means are over {draws} samples, with chosen constants over {chosen_draws}. Chosen constants are the best of eight "
     "settings of each method, by images held out of those to learn from.",
 )
 
@@ -88,9 +88,9 @@ def first_results(study: LandmarkStudy) -> Drawn:
     ]
     notes = (
         choice_note(candidates, choices, seed=study.seed, groups="landmarks", measure="average precision"),
-        f"Queries of one draw, with {study.words_of([*study.codebook_ids][-1])}. Images to learn from are not ranked, "
-        "and the query's own image is left out. Right is what the ground truth calls good or ok. The rectangle is the "
-        "part that asks.",
+        f"Queries of one sample, with {study.words_of([*study.codebook_ids][-1])}. Images to learn from are not "
+        "ranked, and the query's own image is left out. A tick marks what the ground truth calls good or ok. The query "
+        "is the part inside the rectangle.",
     )
     return gallery_of(sorted(entries, key=lambda entry: entry.words), notes)
 

@@ -66,14 +66,14 @@ PAPER_LEARNING = {"positives": 7, "negatives": 500}
 RECONSTRUCTED = "qpao"
 ABOUT_METHODS = {
     "tfidf": "ranks by weighted counts of visterms and learns nothing",
-    RECONSTRUCTED: "ours, a quadratic programme built from what this paper says of it, as its own paper is not at hand",
-    "oasis-diagonal": "its step on one weight a visterm, from 1 on, as a full matrix of so many words cannot be stored",
+    RECONSTRUCTED: "our quadratic programme, built from this paper's description; its own paper was not at hand",
+    "oasis-diagonal": "its step on one weight for each visterm, 1 at first; a full matrix for so many is too large",
     "soml-tg": "SOML by truncated gradients, which moves every weight towards zero after each step",
     "soml-da": "SOML by dual averaging, which computes the weights from the mean of all gradients",
 }
 LEARNED_FROM = (
     "A metric is learned for each landmark from {positives} of its images and {negatives} others, which then leave the "
-    "gallery. A draw is one random choice of them."
+    "gallery. A sample is one random choice of them."
 )
 
 Landmarks = Annotated[str | list[str], names_or("all", 1, "`all` or a list of different landmarks")]
@@ -87,9 +87,9 @@ class LearningImages(Section):
 
     positives: int = Field(7, ge=2, description="Images of the landmark, none of them a query.")
     negatives: int = Field(500, ge=1, description="Images of other things.")
-    draws: int = Field(5, ge=1, le=100, description="How often they are drawn; the paper prints one draw.")
+    draws: int = Field(5, ge=1, le=100, description="How often they are sampled; the paper prints one sample.")
     passes: Absent[Number] = left_out(gt=0)
-    """Steps for each triplet of learners that draw triplets at random (OASIS: 100,000 steps of 21,000 triplets are 4.76
+    """Steps for each triplet of learners that sample triplets (OASIS: 100,000 steps of 21,000 triplets are 4.76
     passes); their `n_steps` if left out."""
 
 
@@ -437,13 +437,13 @@ class LandmarkStudy(MethodStudy):
             cell = self.mean_cell(own, self.limits.has_lost(f"codebook={codebook}", method))
             rows.setdefault(method, []).append(cell)
         columns, n_draws = [f"mAP (%), {self.words_of(name)}" for name in self.codebook_ids], self.learning.draws
-        spread = f"; ± standard deviation over {n_draws} draws" if n_draws > 1 else ", one draw"
+        spread = f"; ± standard deviation over {n_draws} samples" if n_draws > 1 else ", one sample"
         origin = ", whose images are made by code" if self.synthetic else ""
         notes = [f"Means over {len(self.landmark_names)} landmarks{origin}{spread}."]
         return "retrieval of landmarks (SOML, AAAI 2014)", columns, rows, notes
 
     def data_sentence(self, drawn: Drawn | None) -> str:
-        """Say which data, how many landmarks and draws, and what ± is."""
+        """Say which data, how many landmarks and samples, and what ± is."""
         n_landmarks, n_draws = len(self.landmark_names), self.learning.draws
         origin = " (images made by code)" if self.synthetic else ""
         counted = f"{n_landmarks} landmark{'s' * (n_landmarks != 1)}"
@@ -451,9 +451,9 @@ class LandmarkStudy(MethodStudy):
         if drawn is None or drawn.entries:
             return f"{data}."
         if n_draws == 1:
-            return f"{data}, one draw."
+            return f"{data}, one sample."
         has_spread = drawn.canvas is None and "landmark" in drawn.frame and "low" not in drawn.frame
-        return f"{data}; {'± standard deviation' if has_spread else 'means'} over {n_draws} draws."
+        return f"{data}; {'± standard deviation' if has_spread else 'means'} over {n_draws} samples."
 
     def notes(self, drawn: Drawn) -> list[str]:
         """Say what methods are and learn from, and which limits ended a fit."""

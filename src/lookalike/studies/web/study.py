@@ -35,8 +35,8 @@ PARTS = {"train": "Training", "test": "Test"}
 COUNTS = {
     "queries": "Number of Queries",
     "images": "Number of Images",
-    "nonzeros_per_image": "Non-zeros an image",
-    "relevant_per_image": "Relevant images an image",
+    "nonzeros_per_image": "Non-zeros per image",
+    "relevant_per_image": "Relevant images per image",
 }
 """What is counted of a part; the papers' table has the first two, and their text says the last two of all images."""
 

@@ -439,8 +439,8 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
         (f"{JMLR}/table5", {"method": "lego"}, {"ours": 1, "printed": 143}),
         (f"{JMLR}/table5", {"method": "mcml"}, {"ours_cell": "*"}),
         (f"{JMLR}/table5", {"method": "oasis"}, {"ours": 0.1, "printed": 0.12}),
-        (f"{JMLR}/table5", {"method": "oasis-matlab"}, {"ours_cell": "", "printed_cell": "42 ± 15 min"}),
-        (f"{DRAFT}/table2", {"method": "oasis"}, {"printed_cell": "42 ± 15 min"}),
+        (f"{JMLR}/table5", {"method": "oasis-matlab"}, {"ours_cell": "", "printed_cell": "42 ± 15"}),
+        (f"{DRAFT}/table2", {"method": "oasis"}, {"printed_cell": "42 ± 15"}),
         (f"{JMLR}/fig5", {"method": "oasis", "metric": "traced_map", "x": 1000}, {"mean": 0.3, "low": 0.3 - SEM}),
         (f"{JMLR}/fig5", {"method": "euclidean"}, {"mean": 0.23, "metric": "traced_map"}),
         (f"{JMLR}/fig5", {"method": "oasis, upright", "metric": "traced_map"}, {"x": 1000}),
@@ -607,7 +607,7 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
             assert side.summary == summary
     # the picture has the extremes, and before them a query of each class up to four; its CSV has all
     drawn_queries = [word.split("\n") for word in words_on(gallery.canvas) if word.endswith(("random", " gain"))]
-    by_chance, extremes = ([name, "drawn at random"] for name in ("dog", "fern")), ("largest gain", "smallest gain")
+    by_chance, extremes = ([name, "picked at random"] for name in ("dog", "fern")), ("largest gain", "smallest gain")
     assert drawn_queries == [*by_chance, *(["mug", extreme] for extreme in extremes)]
     assert (len(gallery.canvas.axes[0].images), len(gallery.frame)) == (4 * (1 + 6 + 6), 12 * (10 + 10))
     first = ["dog", "Before learning: Euclidean", 1, "120.png", "fern", "other class", "0.123"]
@@ -621,5 +621,5 @@ def test_neighbours_are_those_of_the_rankings_and_all_queries_are_counted(descri
     with pytest.raises(LookalikeError, match="these rankings have no neighbours"):
         pictures.neighbours(described)
     protocol.NO_RANKINGS.save(tmp_path / "after.npz")
-    with pytest.raises(NothingToShowError, match=r"Not drawn: OASIS has no result here\."):
+    with pytest.raises(NothingToShowError, match=r"Not made: OASIS has no result here\."):
         pictures.neighbours(described)

@@ -343,7 +343,7 @@ def test_ours_stand_above_the_printed_in_the_papers_order_and_scores_of_another_
         table = drawn("table1", study := made.study(kind=kind, score={"k": 5}))
         assert table.frame["unit"].unique().tolist() == ["percent", "triplets"]
         assert ("Score-5" in table.sheets[0].heads, row(table, "HOG")[3][:5]) == (True, "3,099")
-        pool = "Scores rank 1,000 images in the median, of which the top 5 are 0%; the paper ranks 1,000."
+        pool = "Scores rank 1,000 images (median), so the top 5 are 0% of them. The paper ranks 1,000."
         assert pool in study.differences(table)
 
 
@@ -382,7 +382,7 @@ def test_what_would_be_an_empty_frame_is_not_listed(settings, lacking, unlisted)
 
 CUT_SHORT = {"deep-ranking": {"finished": True}, "deep-ranking-seed2": {"finished": False}}
 UNDECIDED = "That does not decide how they compare with other systems."
-SMALLER = "sees 64 x 64 pixels and gives 64 numbers; the paper's 225 x 225"
+SMALLER = "takes 64 x 64 pixels and returns 64 numbers; the paper's, 225 x 225"
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_systems_that_were_not_run_say_what_to_do_and_what_the_golden_feature_le
     study = made.study(levels, surroundings={"has_training": False}, golden={"ratings": 0.1}, **made.REAL)
     table = drawn("table1", study)
     notes = [*study.notes(table), *study.differences(table)]
-    assert "Golden Features learned from ratings that are not evaluated; in the paper they made the relevance." in notes
+    assert "Golden Features learned from held-out ratings. In the paper they define the relevance." in notes
     assert "Golden Features: a learned weighted sum of distances of hand-crafted features." in notes
     assert {name for row in study.contrasts.rows if row.second for name in (row.first, row.second)} == set(levels)
 

@@ -70,8 +70,8 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
         (WORST, make_rankings((*RANKS[:5], (6, 7), *[(1, 2)] * 6)), [110], "; the paper shows 3. "),
         # a query without a positive is no candidate
         (BEST, replace(make_rankings(), offsets=np.r_[0, 0, 4:25:2]), [102, 108, 116, 122], "of all (11)"),
-        (WORST, make_rankings(((1, 2),) * 12), [], "Not drawn: of 12 queries that OASIS answers, none is one of"),
-        (WORST, NOBODY, [], "Not drawn: of 0 queries that OASIS answers, none is one of"),
+        (WORST, make_rankings(((1, 2),) * 12), [], "Not made: of 12 queries that OASIS answers, none is one of"),
+        (WORST, NOBODY, [], "Not made: of 0 queries that OASIS answers, none is one of"),
     ],
 )
 def test_queries_that_cannot_be_shown_are_left_out_and_a_note_says_so(tmp_path, id, rankings, visible, note):

@@ -151,7 +151,7 @@ def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(g
     assert verdict_on(asked("da-above-tg", parameters={"low": 2.5}), found)[0] == verdict
     test, sampled = found.contrasts.intervals("codebook=10k", "map", "soml-da", "soml-tg")
     assert (test.low > 2.5, sampled.low > 2.5) == (True, verdict == HOLDS)
-    assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and draws")
+    assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and samples")
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +251,7 @@ def test_a_fit_that_hit_its_limit_is_a_star_many_iterations_are_counted_and_one_
     assert [sentence in oxford.notes(drawn) for drawn in (table_of(oxford)[0], table)] == [True, False]
     table, cells, once = table_of(study(runs(draws=1), learning={"draws": 1}))
     assert not cells["ours_cell"].str.contains("±").any()
-    assert ("one draw" in headline(once), "±" in once.data_sentence(table)) == (True, False)
+    assert ("one sample" in headline(once), "±" in once.data_sentence(table)) == (True, False)
 
 
 def test_the_gallery_shows_first_results_before_and_after_learning(tmp_path):
