@@ -83,11 +83,8 @@ def write_report(
         return environment.get_template(template or page).render(page=page, **variables)
 
     texts = {page: render(page, "exhibits.html", **about) for page, about in _pages_of_exhibits(results)}
-    counted = {
-        "papers": Counter(claim["paper"] for claim in every),
-        "datasets": Counter(claim["title"] for claim in every),
-    }
-    texts["claims.html"] = render("claims.html", claims=every, **counted)
+    counts = (Counter(claim[column] for claim in every) for column in ("paper", "title"))
+    texts["claims.html"] = render("claims.html", claims=every, papers=next(counts), datasets=next(counts))
     texts["ledger.html"] = render("ledger.html", papers=() if ledger is None else ledger.groupby("paper", sort=False))
     texts["gallery.html"] = render("gallery.html", galleries=galleries, left_out=left_out)
     texts["made.html"] = render("made.html", configurations=configuration_parts(settings, results.datasets))
