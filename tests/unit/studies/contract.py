@@ -21,15 +21,16 @@ def claims(room):
     return claim_rows(ROOT / "workflow/resources/claims.csv", room)
 
 
-def changed_study(room, dataset, *without, data=None, described=(), **changes):
-    """The study of the project's settings, of which some are left out or changed, or those of codebooks."""
+def changed_study(room, dataset, *without, data=None, shared=(), **changes):
+    """The study of the project's settings, of which some are left out or changed, and entries of `shared` sections."""
     config = own_settings()
-    for id, description in dict(described).items():
-        config["codebooks"][id] |= description
+    for section, id, entry in [(name, *own) for name, entries in dict(shared).items() for own in entries.items()]:
+        config[section][id] = config[section].get(id, {}) | dict(entry)
     if changes or without:
         section = config[room][dataset] | changes | dict.fromkeys(without)
         config[room][dataset] = {key: value for key, value in section.items() if value is not None}
-    config["datasets"][dataset] |= data or {}
+    described = config["datasets"][dataset] | (data or {})
+    config["datasets"][dataset] = {key: value for key, value in described.items() if value is not None}
     return getattr(checked(config), room)[dataset]
 
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import contract
 import numpy as np
 import pandas as pd
-from contract import ABSENT, finished
+from contract import ABSENT, changed_study, finished
 from PIL import Image
 
 from lookalike.core.files import write_json
@@ -16,7 +16,6 @@ from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
 from lookalike.studies.category import contrasts
 from lookalike.studies.category.results import results_of, times_of
-from lookalike.studies.rooms import study_of
 
 NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
 """What folds add to a level; alike for all methods unless turned round."""
@@ -28,23 +27,16 @@ VAR20 = {"title": "Var20", "classes": CLASSES, "printed": {JMLR: "classes=20", D
 PSD = {"psd-end": None, "psd-1000": 1000, "psd-100": 100}
 """Ways of projecting; neither names nor order tell how often they do."""
 SECTION = {
-    "representation": "words1000",
     "subsets": {"var10": VAR10},
-    "methods": ["oasis", "mcml", "lego", "lmnn", "euclidean"],
-    "set_aside": ["rca", "rca-full"],
-    "variants": ["oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"],
-    "timed": ["lmnn-naive", "oasis-rows"],
     "minima": ["lmnn-factor"],
     "equal": {"oasis": "oasis-equal", "lmnn": "lmnn-equal"},
     "projected": list(PSD),
     "rankers": {"averages": [2, 5]},
     "transfer": {},
     "few_images": {"images": [5, 20], "methods": ["oasis", "oasis-psd"]},
-}
-METHODS = {method: {} for role in SECTION.values() if isinstance(role, list) for method in role}
-METHODS |= {method: {"trace": {}} for method in ("oasis", "mcml", *SECTION["equal"].values())}
-METHODS |= {
-    method: {"trace": {}, "parameters": {"projection_interval": interval} if interval else {}}
+} | dict.fromkeys(("ablations", "exhibits", "ratings"))
+METHODS = {
+    method: {"learner": "OASIS", "trace": {}, "parameters": {"projection_interval": interval} if interval else {}}
     for method, interval in PSD.items()
 }
 # rows are in an order of their own, so that rows are no image ids
@@ -59,14 +51,11 @@ NO_SELECTIONS = pd.DataFrame({"subset": pd.Series(dtype=str), "fold": pd.Series(
 
 
 def settled(*, kind="caltech256", stand_in=False, representation=(), specs=(), **section):
-    """The study that a job for exhibits is given, with settings that differ from the usual."""
-    shared = {
-        "seed": 7,
-        "datasets": {"toys": {"title": "toys", "kind": kind, "stand_in": stand_in}},
-        "methods": {method: {"learner": "OASIS", **spec} for method, spec in (METHODS | dict(specs)).items()},
-        "representations": {"words1000": {"descriptor": "lbp", "words": 1000, **dict(representation)}},
-    }
-    toys = study_of("category", "toys", {"study": SECTION | section, "shared": shared})
+    """The study of the project's settings on Caltech-256, of which some are changed."""
+    data = {"title": "toys", "kind": kind, "stand_in": stand_in} | ({} if kind == "caltech256" else {"path": None})
+    methods = {id: METHODS.get(id, {}) | dict(specs).get(id, {}) for id in (*METHODS, *dict(specs))}
+    shared = {"methods": methods, "representations": {"words1000": representation}}
+    toys = changed_study("category", "caltech256", data=data, shared=shared, **SECTION | section)
     vars(toys)["published"] = {"var10": CLASSES[:10], "var20": CLASSES[10:]}
     return toys
 

@@ -23,9 +23,9 @@ SECONDS = {"tfidf": 0.0, "qpao": 60.0, "oasis-diagonal": 0.8, "soml-tg": 0.06, "
 
 def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
     """The study of the project's settings on Oxford5K, without its lead, of which some are changed."""
-    described = {id: words for id, words in codebooks.items() if isinstance(words, dict)}
+    shared = {"codebooks": {id: words for id, words in codebooks.items() if isinstance(words, dict)}}
     section = {"codebooks": list(codebooks), "lead": None} | section
-    return changed_study("landmark", "oxford5k", data={"kind": kind, "title": title}, described=described, **section)
+    return changed_study("landmark", "oxford5k", data={"kind": kind, "title": title}, shared=shared, **section)
 
 
 def runs(gain=None, sparsity=None, *, draws=5, landmarks=LANDMARKS):

@@ -23,8 +23,8 @@ OXFORD, DEMO, COUNTS = "oxford5k", "demo_landmarks", "landmarks11"
 study_of = partial(changed_study, "landmark")
 
 
-def test_jobs_read_only_what_decides_their_results_and_no_words_where_counts_are_published(settings):
-    published = [id for id, codebook in settings.codebooks.items() if codebook.published]
+def test_jobs_read_only_what_decides_their_results_and_no_words_where_counts_are_published():
+    published = [id for id, codebook in own_settings()["codebooks"].items() if "published" in codebook]
     assert [study_of(OXFORD, **own).wants_words for own in ({}, {"codebooks": published})] == [False, True]
     oxford, other = study_of(OXFORD), study_of(OXFORD, batch="subset")
     asked = oxford.params("measure_lead", representation="sift-100k")
