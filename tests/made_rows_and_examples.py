@@ -23,6 +23,14 @@ def sparse_rows(n=40, d=150, n_classes=4, seed=0):
     return X, y
 
 
+def odd_csr(X):
+    """Return dense rows as CSR with wide indices from right to left, every entry in two halves, and stored zeros."""
+    columns = [np.append(np.flatnonzero(row)[::-1].repeat(2), np.flatnonzero(row == 0)[:1]) for row in X]
+    values = [row[place] / 2 for row, place in zip(X, columns, strict=True)]
+    starts = np.cumsum([0, *map(len, columns)])
+    return sp.csr_array((np.concatenate(values), np.concatenate(columns).astype(np.int64), starts), X.shape)
+
+
 def triplets_of(y, n, seed=0):
     return TripletSampler(y, seed).draw(n)
 

