@@ -50,6 +50,8 @@ def make_place(place):
         (place / folder / "red" / "broken.png").write_bytes((place / "photos/red/0.png").read_bytes()[:99])
     model = ImageSimilarity("color", hold_out=0.25, jobs=1, parameters={"n_steps": 300}).fit(place / "photos")
     model.save(place / "m.lookalike")
+    model = ImageSimilarity(words=20, hold_out=0.25, jobs=1, parameters={"n_steps": 400}).fit(place / "photos")
+    model.save(place / "w.lookalike")
     names = [f"{name}/{image}.png" for name in COLOURS for image in range(8)]
     labels = [(path, "warm" if path.startswith("red") else "cold") for path in names]
     pd.DataFrame(labels, columns=["path", "label"]).to_csv(place / "labels.csv", index=False)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 from made_place import make_place
 
-from lookalike import ImageSimilarity
 from lookalike.cli import main
 from lookalike.features import bag_of_visterms
 
@@ -36,20 +35,7 @@ def photos(place, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def model_file(place, few_pixels):
-    """A model of visterms of these images, a quarter of them held out."""
-    path = place.parent / "photos.lookalike"
-    ImageSimilarity(words=20, hold_out=0.25, jobs=2, parameters={"n_steps": 400}).fit(place / "photos").save(path)
-    return path
-
-
-@pytest.fixture
-def model_file_copy(model_file, tmp_path):
-    return shutil.copy(model_file, tmp_path / "copy.lookalike")
-
-
-@pytest.fixture(scope="session")
-def place(tmp_path_factory):
+def place(tmp_path_factory, few_pixels):
     """Photos, one of them damaged, a model of their colours, tables, rated triplets, and a plan with answers."""
     place = tmp_path_factory.mktemp("place") / "place"
     make_place(place)

@@ -119,6 +119,13 @@ def test_without_the_extra_one_sentence_names_it(missing, place, process):
         assert process(code, missing=(missing,)).stdout == 2 * said
 
 
+@pytest.mark.parametrize(("to", "status", "sentence"), [("npy", 0, ""), ("faiss", 1, "faiss is not installed, and")])
+def test_without_faiss_vectors_leave_as_arrays(here, process, to, status, sentence):
+    done = process(MAIN, *f"export v.lookalike v.npy --to {to}".split(), missing=("faiss",))
+    assert (done.returncode, sentence in done.stderr) == (status, True), done.stderr
+    assert not Path("v-faiss/gallery.faiss").exists()
+
+
 def test_shells_complete_the_commands(process):
     line = {"_LOOKALIKE_COMPLETE": "complete_bash", "COMP_WORDS": "lookalike eval", "COMP_CWORD": "1"}
     assert "evaluate-triplets" in process(MAIN, env=os.environ | line).stdout

@@ -143,9 +143,9 @@ def test_nothing_is_learned_from_images_that_are_held_out(photos):
     np.testing.assert_array_equal(after.learner_.W_, before.learner_.W_)
 
 
-def test_a_codebook_is_taken_over_and_long_rows_are_learned_on_components(photos, model_file):
-    model = ImageSimilarity(str(model_file), parameters={"n_steps": 50}).fit(photos)
-    for name, array in lookalike.load(model_file).representation_.describer.arrays().items():
+def test_a_codebook_is_taken_over_and_long_rows_are_learned_on_components(photos, here):
+    model = ImageSimilarity("w.lookalike", parameters={"n_steps": 50}).fit(photos)
+    for name, array in lookalike.load(here / "w.lookalike").representation_.describer.arrays().items():
         np.testing.assert_array_equal(model.representation_.describer.arrays()[name], array)
     model = ImageSimilarity("hog", parameters={"n_steps": 50}).fit(photos)
     assert model.learner_.n_features_in_ == 23

@@ -193,17 +193,6 @@ def test_an_export_has_the_neighbours_of_rank_as_the_page_serves_them(served, ca
         np.testing.assert_allclose(names["asked"], vectors, rtol=0, atol=3e-6 * np.abs(vectors).max())
 
 
-@pytest.mark.parametrize("served", ["bilinear"], indirect=True)
-def test_without_faiss_vectors_leave_as_arrays(served, process):
-    code = "import sys; from lookalike.cli import main; sys.exit(main(sys.argv[1:]))"
-    for to, status, said in (("npy", 0, ""), ("faiss", 1, "faiss is not installed, and the commands need it: pip")):
-        line = f"export vectors.lookalike vectors.parquet --to {to}".split()
-        done = process(code, *line, missing=("faiss",))
-        assert done.returncode == status, done.stderr
-        assert said in done.stderr
-    assert not Path("vectors-faiss/gallery.faiss").exists()
-
-
 LINEAR = [name for name, (learner, *_) in CASES.items() if LEARNERS[learner].is_linear]
 
 
