@@ -99,24 +99,20 @@ def test_help_info_and_asking_a_gallery_import_nothing_heavy(place, process, lin
 EXTRAS = ("typer", "pandas", "PIL", "cv2", "faiss", "pydantic", "pyarrow", "yaml", "tqdm", "rich")
 
 
-@pytest.mark.parametrize("missing", ["typer", "pandas", "PIL"])
-def test_without_the_extra_one_sentence_names_it(missing, place, process):
-    sentence = f'{missing} is not installed, and {{}} need it: pip install "lookalike[images]"\n'
-    if missing != "PIL":
-        lacking = EXTRAS if missing == "typer" else (missing,)  # all of them, as after an install without any extra
-        rank = ("rank", str(place / "m.lookalike"), "q.png", "--gallery", str(place / "photos"))
-        done = process(MAIN, *rank, missing=lacking)
-        expected = (done.returncode, done.stdout, done.stderr)
-        assert expected == (1, "", f"lookalike: {sentence.format('the commands')}")
-    if missing != "typer":
-        code = (
-            "import lookalike\n"
-            f"for ask in (lambda: lookalike.load({str(place / 'm.lookalike')!r}), lambda: lookalike.ImageSimilarity):\n"
-            "    try:\n        ask()\n"
-            "    except ImportError as error:\n        print(type(error).__name__, error)"
-        )
-        said = f"ImportError {sentence.format('similarities of images or vectors')}"
-        assert process(code, missing=(missing,)).stdout == 2 * said
+LACKING = [(MAIN, missing, "lookalike", "the commands") for missing in (EXTRAS, ("pandas",))]
+LACKING += [
+    (f"import lookalike; {ask}", (name,), "ImportError", "similarities of images or vectors")
+    for ask in ("lookalike.load('m.lookalike')", "lookalike.ImageSimilarity")
+    for name in ("pandas", "PIL")
+]
+
+
+@pytest.mark.parametrize(("code", "missing", "said_by", "what"), LACKING)
+def test_without_the_extra_one_sentence_names_it(code, missing, said_by, what, place, process):
+    done = process(code, *GOOD["rank"].split(), missing=missing, cwd=place)
+    *above, last = done.stderr.splitlines()
+    assert last == f'{said_by}: {missing[0]} is not installed, and {what} need it: pip install "lookalike[images]"'
+    assert (done.returncode, done.stdout, above == []) == (1, "", code == MAIN)
 
 
 @pytest.mark.parametrize(("to", "status", "sentence"), [("npy", 0, ""), ("faiss", 1, "faiss is not installed, and")])
