@@ -33,10 +33,10 @@ TRIPLETS = pd.DataFrame(np.array(IDS)[NUMBERS], columns=JUDGED)
 COUNTED = pd.DataFrame({"d0": 0.5, "kind": [*"ab"] * 10, "Id": range(1, 21)})
 
 
-def paint(path, colour, seed, size=(72, 60)):
+def paint(path, colour=(128, 128, 128), seed=0, size=(72, 60), **options):
     path.parent.mkdir(parents=True, exist_ok=True)
     noise = np.random.default_rng(seed).integers(-40, 41, (size[1], size[0], 3))
-    Image.fromarray(np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)).save(path)
+    Image.fromarray(np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)).save(path, **options)
 
 
 def make_place(place):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_manifests import TEXT
-from PIL import Image
+from made_place import paint
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
@@ -22,9 +22,7 @@ HEADER = ("Image1", "Image1_Path", "Image2", "Image2_Path", "Similarity", "Text 
 def draw(root, numbers):
     """Write pictures, equal where their numbers are: PNG files whose names say JPEG, as in the public release."""
     for name, number in numbers.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        pixels = np.random.default_rng(number).integers(0, 256, (40, 40, 3), dtype=np.uint8)
-        Image.fromarray(pixels).save(root / name, format="PNG")
+        paint(root / name, seed=number, format="PNG")
 
 
 def draw_triplet(root, name, *numbers):

@@ -2,11 +2,12 @@
 
 import hashlib
 import os
+from functools import partial
 
-import numpy as np
 import pandas as pd
 import pytest
 from made_manifests import TEXT
+from made_place import paint
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -18,11 +19,7 @@ from lookalike.data.visterm_folder import anonymous
 LARGE = (300, 200)
 
 
-def picture(path, size=LARGE, **options):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    shade = np.arange(size[0] * size[1], dtype=np.uint32).reshape(size[1], size[0])
-    Image.fromarray((shade % 251).astype(np.uint8)).save(path, **options)
-    return path
+picture = partial(paint, size=LARGE)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +32,7 @@ def odd_folder(tmp_path_factory):
     large = "001.cat/001_0001.jpg", "001.cat/cut.jpg", "257.clutter/a.png", "beside.png", ".cache/thumb.png"
     sizes |= dict.fromkeys([*large, "056.dog/.hidden.png", "056.dog/greg/vision309/056_0100.png"], LARGE)
     for name, size in sizes.items():
-        picture(root / name, size)
+        picture(root / name, size=size)
     picture(root / "001.cat" / "001_0002.jpg", exif=exif)
     picture(root / "198.spider" / os.fsdecode(b"\xff.png"))
     os.truncate(root / "001.cat" / "cut.jpg", 2000)
