@@ -19,19 +19,15 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def shared_data():
-    """Folder with the real images and ground truth; skips where there is none."""
-    folder = Path(os.environ.get("LOOKALIKE_TEST_DATA", ROOT.parent / "shared" / "data"))
-    if not folder.is_dir():
-        pytest.skip(f"no real images at {folder}: set LOOKALIKE_TEST_DATA to the folder that holds caltech256/")
-    return folder
+def real_data():
+    """Find a folder of the real images and ground truth; a test is skipped where it is not there."""
+    root = Path(os.environ.get("LOOKALIKE_TEST_DATA", ROOT.parent / "shared" / "data"))
 
+    def folder(name):
+        if not (root / name).is_dir():
+            pytest.skip(f"there is no {name} at {root}: set LOOKALIKE_TEST_DATA to the folder that holds it")
+        return root / name
 
-@pytest.fixture(scope="session")
-def real_images(shared_data):
-    folder = shared_data / "caltech256" / "256_ObjectCategories"
-    if not folder.is_dir():
-        pytest.skip(f"no Caltech-256 classes at {folder}: set LOOKALIKE_TEST_DATA")
     return folder
 
 

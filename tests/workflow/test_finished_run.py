@@ -115,10 +115,10 @@ EMBEDDED = ROOT / "workflow" / "resources" / "caltech20"
 
 
 @pytest.mark.real_images
-def test_the_counts_are_those_of_the_images(new_project, real_images):
-    project = new_project("visterms")
+def test_the_counts_are_those_of_the_images(new_project, real_data):
+    project, images = new_project("visterms"), "caltech256/256_ObjectCategories"
     for label in pd.read_csv(EMBEDDED / "manifest.csv")["label"].unique():
-        shutil.copytree(real_images / label, project.folder / "data" / "caltech256" / "256_ObjectCategories" / label)
+        shutil.copytree(real_data(images) / label, project.folder / "data" / images / label)
     shutil.copy(ROOT / "examples" / "caltech256-subset.yaml", project.folder)
     project.snakemake("results/some-classes/published/words1000/manifest.csv", config="caltech256-subset.yaml")
     remade = project.folder / "results" / "some-classes" / "published" / "words1000"

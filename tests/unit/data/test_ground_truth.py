@@ -15,14 +15,6 @@ ELEVEN = list(ground_truth.OXFORD_LANDMARKS)
 GOOD = {"hall_1_query": "oxc1_a 1 2 30 40\n", "hall_1_good": "a\nb\n", "hall_1_ok": "c\n", "hall_1_junk": ""}
 
 
-@pytest.fixture
-def real_ground_truth(shared_data):
-    folder = shared_data / "oxford5k" / "gt_files_170407"
-    if not folder.is_dir():
-        pytest.skip(f"no ground truth of the Oxford Buildings at {folder}: set LOOKALIKE_TEST_DATA")
-    return folder
-
-
 def manifest_of(names, size=(100, 80)):
     paths = [f"{name}.jpg" for name in sorted(names)]
     facts = {"width": size[0], "height": size[1], "status": "ok", "reason": ""}
@@ -37,7 +29,8 @@ def write(folder, **changes):
     return folder
 
 
-def test_the_real_ground_truth(real_ground_truth, tmp_path):
+def test_the_real_ground_truth(real_data, tmp_path):
+    real_ground_truth = real_data("oxford5k/gt_files_170407")
     truth = ground_truth.read_lists(real_ground_truth)
     assert ground_truth.landmarks_of(real_ground_truth) == ELEVEN
     assert [query.name for query in truth] == [f"{name}_{n}" for name in ELEVEN for n in range(1, 6)]
