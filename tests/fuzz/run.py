@@ -193,12 +193,22 @@ def spoil_name(call):
     return True
 
 
-def _replace(call, path):
-    """Put what is no file, or no folder, in place of what is there."""
-    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+def spoil_kind(call):
+    """Put a pipe, a loop of links, a socket, a folder, an endless file or nothing in place of an input or output."""
+    chance = call.random
+    outputs = {"new.lookalike", "new.npy", "table.csv", "page.html", "exported", "counts"}.intersection(call.argv)
+    is_output = bool(outputs) and chance.random() < 0.3
+    path = call.here / min(outputs) if is_output else call.pick()
+    if path is None or not (is_output or os.path.lexists(path)):
+        return False
+    is_folder = path.is_dir() and not path.is_symlink()
+    if is_folder and chance.random() < 0.2:
+        (path / "up").symlink_to("..")
+        return True
+    shutil.rmtree(path) if is_folder else path.unlink(missing_ok=True)
 
     def link_to_pipe():
-        os.mkfifo(pipe := path.with_name(f"pipe{call.random.random()}"))
+        os.mkfifo(pipe := path.with_name(f"pipe{chance.random()}"))
         path.symlink_to(pipe)
 
     def file_of_holes():
@@ -207,20 +217,8 @@ def _replace(call, path):
 
     links = [lambda place=place: path.symlink_to(place) for place in (path.name, "nowhere", call.here)]
     special = [lambda: os.mkfifo(path), lambda: os.mknod(path, stat.S_IFSOCK), link_to_pipe, file_of_holes]
-    call.random.choice([*links, *special, path.mkdir, path.touch])()
+    chance.choice([*links, *special, path.mkdir, path.touch])()
     return True
-
-
-def spoil_kind(call):
-    """Put a pipe, a loop of links, a socket, a folder, an endless file or nothing in place of an input or output."""
-    named = {"new.lookalike", "new.npy", "table.csv", "page.html", "exported", "counts"}.intersection(call.argv)
-    if named and call.random.random() < 0.3:
-        return _replace(call, call.here / min(named))
-    if call.random.random() < 0.2 and (folder := call.pick()) is not None and folder.is_dir():
-        (folder / "up").symlink_to("..")
-        return True
-    path = call.pick()
-    return path is not None and os.path.lexists(path) and _replace(call, path)
 
 
 def spoil_permissions(call):
