@@ -16,6 +16,8 @@ from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_ne
 from lookalike.studies.human.ratings import FILE_COLUMNS
 
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (200, 40, 30)}
+TEXT = str(pd.Series(["text"]).dtype)
+"""Type of a column of text: str, or object up to pandas 2."""
 JUDGED = ["query", "positive", "negative"]
 PAIRS = (("red", "blue"), ("blue", "green"), ("green", "red"))
 PATHS = [(f"{a}/{i}.png", f"{a}/{(i + 1) % 8}.png", f"{b}/{i}.png") for a, b in PAIRS for i in range(8)]
@@ -124,3 +126,14 @@ def arrow(**columns):
 
 def frame(rows):
     return lambda path: rows.to_csv(path, index=False) if path.suffix == ".csv" else rows.to_parquet(path)
+
+
+def manifest_of(counts):
+    """Rows in path order: `counts` maps a label to its number of files of each status."""
+    rows = []
+    for label, statuses in counts.items():
+        listed = [status for status, times in statuses.items() for _ in range(times)]
+        rows += [(f"{label}/{n:04d}.jpg", label, 300, 200, 1000, "00", status, "") for n, status in enumerate(listed)]
+    columns = ["path", "label", "width", "height", "bytes", "sha256", "status", "reason"]
+    table = pd.DataFrame(sorted(rows), columns=columns).rename_axis("image_id").reset_index()
+    return table.astype({"image_id": "int32", "width": "int32", "height": "int32"})

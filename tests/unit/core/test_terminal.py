@@ -12,7 +12,9 @@ import pytest
 from markupsafe import Markup
 from rich.console import Console
 
+from lookalike.core import progress
 from lookalike.core.errors import escaped, escaped_in_page
+from lookalike.core.progress import counted, progress_lines
 from lookalike.core.terminal import FROM_CLUSTER, WIDTH, RunDisplay, say_interrupted
 
 STEERING = [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x2028, 0x202F)]
@@ -67,14 +69,14 @@ def test_a_run_says_where_all_is_said_what_is_done_and_what_came_of_it(display, 
 def test_what_is_left_stands_above_what_runs_with_the_last_words_of_its_log(display, tmp_path):
     log = tmp_path / "job.log"
     log.write_text("step 1 of 9\rstep 2 of 9, and much more than there is room for on a narrow terminal: " + 80 * "x")
-    begin(display, *["scan"] * 4, *["train_networks_demo"] * 2, log=[log])
+    begin(display, *["scan"] * 4, *["train_demo10_demo"] * 2, log=[log])
     display.started -= 240
     for number in range(4):
         tell(display, "job_finished", job_id=number)
     display.console.print(display.live.get_renderable())
     text = said(display)
     assert "4 of 6 steps, about 2 min left" in text
-    assert "train networks: demo, 005" in text
+    assert "train demo10: demo, 005" in text
     assert "step 2 of 9" in text
     assert "step 1 of 9" not in text
     assert display.console.is_terminal or max(map(len, text.splitlines())) <= WIDTH
@@ -177,3 +179,22 @@ def test_what_steers_a_terminal_or_turns_a_line_round_is_escaped_and_nothing_els
         assert (escaped_in_page(sign) == sign) == (sign in "\n\t")
     for name in ("caf\u00e9 \u5bb6 \u0928\u094d \u05e9\u05dc", "10.30\u202fAM\u3000", Markup("\u00ad")):
         assert escaped_in_page(name) == name
+
+
+def test_long_work_has_a_line_now_and_then_and_one_at_the_end(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    report = progress_lines("files", seconds=30)
+    for second in (1, 20, 31, 40, 62, 63):
+        now[0] = second
+        report(second * 100, 6300)
+    assert capsys.readouterr().out.splitlines() == [
+        "files: 3,100 of 6,300 after 31 s, 32 s left",
+        "files: 6,200 of 6,300 after 62 s, 1 s left",
+        "files: 6,300 of 6,300 after 63 s",
+    ]
+
+
+def test_short_work_is_silent(capsys):
+    assert list(counted("abc", 3, progress_lines("letters"))) == ["a", "b", "c"]
+    assert capsys.readouterr().out == ""

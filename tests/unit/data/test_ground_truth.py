@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from made_manifests import TEXT
+from made_place import TEXT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import ground_truth

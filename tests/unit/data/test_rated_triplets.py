@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_manifests import TEXT
-from made_place import paint
+from made_place import TEXT, paint
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table

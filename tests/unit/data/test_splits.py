@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_manifests import TEXT, manifest_of
+from made_place import TEXT, manifest_of
 from project import ROOT
 
 from lookalike.core.errors import LookalikeError
