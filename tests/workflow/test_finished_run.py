@@ -79,7 +79,6 @@ def test_what_was_stopped_has_the_papers_star_and_the_lead_is_measured_with_prin
     assert rows.loc[(rows["metric"] == TIMED_OUT) & (rows["method"] == "qpao"), "value"].eq(1).all()
     assert "qpao" not in set(rows.loc[rows["metric"] == "map", "method"])
     assert "* marks what did not end" in (results / "demo_landmarks/exhibits/headline.txt").read_text(encoding="utf-8")
-    rows = read_results(results / "demo_landmarks/results.parquet")
     lead = rows[rows["setting"].str.startswith("words=") & rows["metric"].eq("map_full")]
     expected = dict.fromkeys(CHOSEN, 8) | dict.fromkeys(CHOSEN.values(), 4)
     assert lead.groupby("method").size().to_dict() == expected
@@ -108,8 +107,6 @@ def test_numbers_are_those_of_the_golden_run(results):
     wrong = off > golden["tolerance"]
     assert not wrong.any(), pd.DataFrame({"found": found, **golden})[wrong].to_string()
 
-
-pytestmark = pytest.mark.workflow
 
 EMBEDDED = ROOT / "workflow" / "resources" / "caltech20"
 

@@ -50,8 +50,6 @@ def test_a_folder_that_no_environment_can_lie_in_is_refused_at_once(tmp_path, na
     assert not (folder / ".venv").exists()
 
 
-pytestmark = pytest.mark.workflow
-
 REFUSAL = "Memory specification can not be satisfied"
 CLUSTER = {
     "sinfo": "echo PARTITION; echo 'short*'",

@@ -533,7 +533,7 @@ def test_queries_gain_the_most_or_lose_the_most_and_rank_their_pool_by_distance(
     assert pictures.rankings_of(pairs, {}, chosen, n=3).empty
 
 
-def test_search_noise_is_marked_where_categories_are_known(tmp_path):
+def test_search_noise_is_marked_where_categories_are_known_and_what_was_not_run_says_why(tmp_path):
     gallery = drawn("fig7", made.study_of_images(tmp_path))
     frame = gallery.frame
     assert len(frame) == 3 * 3 * 6
@@ -546,9 +546,6 @@ def test_search_noise_is_marked_where_categories_are_known(tmp_path):
     assert rated.frame["search_noise"].isna().all()
     n_marked.append(words_on(rated.canvas).count(pictures.NOISE.sign))
     assert n_marked == [frame["search_noise"].sum(), 0] == [9, 0]
-
-
-def test_what_was_not_run_says_why(tmp_path):
     some = made.toy_outcomes().query("system != 'oasis'")
     gallery = drawn("fig7", made.study_of_images(tmp_path, systems=["convnet", "deep-ranking"], outcomes=some))
     assert words_on(gallery.canvas).count("not measured here") == 3
