@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as t_distribution
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.splits import half_of
@@ -44,16 +45,13 @@ def test_the_jackknife_over_halves_is_as_wide_as_the_documentation_says(of_class
     assert error / np.std([test.mean for test in found]) == pytest.approx(times, rel=0.1)
 
 
-def test_corrected_t_by_hand():
-    # Mean 3, s^2 = 2.5; (1/5 + 25/40) 2.5 = 2.0625; the 97.5% quantile of t with 4 degrees of freedom is 2.776445.
-    t = corrected_t_test([1, 2, 3, 4, 5], **SIZES)
-    error = 2.0625**0.5
-    assert (t.mean, t.std, t.statistic) == pytest.approx((3, 2.5**0.5, 3 / error))
-    assert (t.low, t.high) == pytest.approx((3 - 2.776445 * error, 3 + 2.776445 * error), abs=1e-5)
-    # with 4 degrees of freedom the distribution function has a closed form
-    x = t.statistic / (4 + t.statistic**2) ** 0.5
-    assert t.p == pytest.approx(1 - (1.5 * x - 0.5 * x**3), abs=1e-12)
-    assert corrected_t_test([1, 2, 3, 4, 5], 400, 250) == t
+def test_corrected_t_is_that_of_nadeau_and_bengio():
+    # mean 3, s^2 = 2.5; (1/5 + 25/40) 2.5 = 2.0625
+    found, error = corrected_t_test([1, 2, 3, 4, 5], **SIZES), 2.0625**0.5
+    interval = t_distribution.interval(0.95, 4, 3, error)
+    expected = (3, 2.5**0.5, 3 / error, 2 * t_distribution.sf(3 / error, 4), *interval)
+    assert found == pytest.approx(expected)
+    assert corrected_t_test([1, 2, 3, 4, 5], 400, 250) == found
 
 
 @pytest.mark.parametrize(("value", "p", "statistic"), [(0.0, 1.0, 0.0), (0.1, 0.0, np.inf), (-0.1, 0.0, -np.inf)])
