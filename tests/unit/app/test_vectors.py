@@ -101,6 +101,8 @@ def test_every_command_takes_vectors(here, name, call, result):
         assert learned["metric"] == "inner_product"
     if name != "v.npz":
         np.testing.assert_array_equal(expected, X)  # the gallery stays as it is
+    nearest = np.argsort(-(np.load("queries.npy")[3] @ np.load("gallery.npy").T), kind="stable").tolist()
+    assert [rows.ids[row] for row in nearest if row != 3][:5] == [row["id"] for row in ranked["neighbours"]]
 
 
 def test_triplets_by_id_all_add_up(here, call, result):
