@@ -299,7 +299,9 @@ def dual_averaging_steps(
     n_steps, last_update = counts[0], counts[1]
     losses = 0
     # an earlier pass may have added on every step where this one does not
-    some_unseen = average_every_step or bool(np.any(averages.touched_after == last_update))
+    some_unseen = average_every_step
+    for j in range(averages.touched_after.shape[0]):
+        some_unseen |= averages.touched_after[j] == last_update
     for t in range(triplets.shape[0]):
         plus, minus = row_of(products, triplets[t, 0]), row_of(products, triplets[t, 1])
         n_steps += 1
@@ -317,7 +319,8 @@ def dual_averaging_steps(
         if 1.0 - margin > 0.0:
             losses += 1
             last_update = n_steps
-            present[:] = constants
+            for number in range(constants.shape[0]):  # as arrays they would take two seconds to compile
+                present[number] = constants[number]
             some_unseen = average_every_step
             add_sparse(averages.sums, gradient_sign, plus)
             add_sparse(averages.sums, -gradient_sign, minus)

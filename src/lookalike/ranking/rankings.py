@@ -306,18 +306,22 @@ def ranks_and_ties(scores: Reals, rows: Integers, columns: Integers) -> tuple[In
 
 def _sorted_ranks(scores: Reals, own: Longs, asked: Longs, codes: Longs) -> tuple[Integers, Integers]:
     """Return ranks, ascending for each query, and ties of the rows of its class; NaN counts as a mistake."""
-    from lookalike.ranking.ranks import ranks_of_class  # numba, which `top_k` does without
+    from lookalike.ranking.ranks import ranks_of_queries  # numba, which `top_k` does without
 
     is_lost = np.isnan(scores)
     is_lost[np.arange(len(own))[own >= 0], own[own >= 0]] = False
     if n_lost := int(is_lost.sum()):
         _warn_of_nan(n_lost, scores.size - int((own >= 0).sum()))
         scores = np.where(is_lost, np.where(asked[:, None] == codes, -np.inf, np.inf), scores)
-    n_relevant = np.bincount(codes, minlength=int(asked.max()) + 1)[asked] - (own >= 0)
-    starts = np.concatenate([[0], np.cumsum(n_relevant)]).astype(np.int64)
+    sizes = np.bincount(codes, minlength=int(asked.max()) + 1)
+    starts = np.concatenate([[0], np.cumsum(sizes[asked] - (own >= 0))]).astype(np.int64)
+    scores = np.ascontiguousarray(scores, np.result_type(scores.dtype, np.float32))
+    relevant, members = np.empty(starts[-1], scores.dtype), np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes))
+    for query, row in enumerate(scores):  # numba would compile its own sort for seconds
+        rows = members[asked[query]]
+        relevant[starts[query] : starts[query + 1]] = np.sort(row[rows[rows != own[query]]])[::-1]
     ranks, ties = (np.empty(starts[-1], dtype=np.int32) for _ in range(2))
-    kind = np.result_type(scores.dtype, np.float32)
-    ranks_of_class(np.ascontiguousarray(scores, kind), own, asked, codes, starts, ranks, ties)
+    ranks_of_queries(scores, own, relevant, starts, ranks, ties)
     return ranks, ties
 
 

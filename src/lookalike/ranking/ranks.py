@@ -58,21 +58,12 @@ def ranks_of(scores: Reals, own: int, relevant: Reals, ranks: Ints, ties: Ints) 
 
 
 @njit(cache=True, nogil=True)
-def ranks_of_class(
-    scores: Reals, own: Longs, asked: Longs, codes: Longs, starts: Longs, ranks: Ints, ties: Ints
-) -> None:
-    """Write ranks, ascending, and ties of the rows of each query's class `asked` among all rows but its `own`.
+def ranks_of_queries(scores: Reals, own: Longs, relevant: Reals, starts: Longs, ranks: Ints, ties: Ints) -> None:
+    """Write ranks, ascending, and ties of the relevant rows of each query among all rows but its `own`; -1 is no row.
 
-    Those of query i stand from ``starts[i]`` on; -1 is no row.
+    Their scores, which fall, ranks and ties of query i stand from ``starts[i]`` to ``starts[i + 1]``.
     """
-    relevant = np.empty(scores.shape[1], dtype=scores.dtype)
     for query in range(scores.shape[0]):
-        n = 0
-        for row in range(codes.shape[0]):
-            if codes[row] == asked[query] and row != own[query]:
-                relevant[n] = scores[query, row]
-                n += 1
-        if n:
-            falling = np.sort(relevant[:n])[::-1].copy()
-            part = slice(starts[query], starts[query] + n)
-            ranks_of(scores[query], own[query], falling, ranks[part], ties[part])
+        part = slice(starts[query], starts[query + 1])
+        if starts[query + 1] > starts[query]:
+            ranks_of(scores[query], own[query], relevant[part], ranks[part], ties[part])
