@@ -181,12 +181,17 @@ SIXTY = sp.csr_array(COUNTS.astype(np.uint8))
 ORDER = np.argsort(-(COUNTS[IDS] > 0).sum(axis=0), kind="stable")
 
 
+STORED_ZEROS = sp.csr_array(np.ones_like(COUNTS))
+STORED_ZEROS.data[:] = COUNTS.ravel()
+
+
+@pytest.mark.parametrize("counts", [SIXTY, STORED_ZEROS], ids=["words", "zeros"])
 @pytest.mark.parametrize("size", [1, 4, 1000])
-def test_weights_are_those_of_other_studies_by_document_frequency_whatever_the_slices(size, monkeypatch):
+def test_weights_are_those_of_other_studies_by_document_frequency_whatever_the_slices(size, counts, monkeypatch):
     monkeypatch.setattr(training_images, "SLICE", size)
-    rows, idf = TrainingRows(SIXTY, IDS), inverse_document_frequencies(SIXTY[IDS])
-    expected = tfidf_rows(SIXTY[IDS], idf).toarray()
-    wanted = np.concatenate([np.arange(len(IDS)), [9, 0, 9]])
+    rows, idf = TrainingRows(counts, IDS), inverse_document_frequencies(SIXTY[IDS])
+    every = tfidf_rows(SIXTY, idf)
+    expected, wanted = every.toarray()[IDS], np.concatenate([np.arange(len(IDS)), [9, 0, 9]])
     indptr, indices, data, squared = rows.take(wanted)
     assert (indptr.dtype, indices.dtype, data.dtype, squared.dtype) == (np.int64, np.uint32, np.float32, np.float64)
     taken = sp.csr_array((data, indices, indptr), shape=(len(wanted), N_WORDS))
@@ -197,21 +202,11 @@ def test_weights_are_those_of_other_studies_by_document_frequency_whatever_the_s
     np.testing.assert_array_equal(rows.image_ids, IDS)
     W = np.random.default_rng(0).random((N_WORDS, N_WORDS))
     np.testing.assert_array_equal(rows.restored(W[np.ix_(ORDER, ORDER)]), W)
-
-
-def test_other_images_are_weighted_by_the_same_frequencies_and_stored_zeros_are_no_words():
-    rows = TrainingRows(SIXTY, IDS)
-    expected = tfidf_rows(SIXTY, rows.idf)
+    # other images are weighted by the same frequencies
     weights, internal = rows.weighted(range(60)), rows.weighted(range(60), internal=True)
-    np.testing.assert_array_equal(weights.toarray(), expected.toarray())
-    np.testing.assert_array_equal(internal.toarray(), expected.toarray()[:, ORDER])
-    assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (np.float32, expected.nnz, True)
-    stored = sp.csr_array(np.ones_like(COUNTS))
-    stored.data[:] = COUNTS.ravel()
-    rows, expected = TrainingRows(stored, IDS), TrainingRows(SIXTY, IDS)
-    np.testing.assert_array_equal(rows.idf, expected.idf)
-    for part, other in zip(rows.take(np.arange(51)), expected.take(np.arange(51)), strict=True):
-        np.testing.assert_array_equal(part, other)
+    np.testing.assert_array_equal(weights.toarray(), every.toarray())
+    np.testing.assert_array_equal(internal.toarray(), every.toarray()[:, ORDER])
+    assert (weights.dtype, weights.nnz, internal.has_sorted_indices) == (np.float32, every.nnz, True)
 
 
 TIMING, HELD_OUT = OasisTimes(steps_per_image=100, patience=3), HeldOutLog(images=40, queries=20)
