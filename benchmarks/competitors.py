@@ -506,7 +506,7 @@ def benchmark(kind: str, n: int, d: int, arguments: Namespace, folder: Path) -> 
     setting = {"rows": kind, "n": n, "d": d, "non_zeros_per_row": float((X != 0).sum() / n)}
     # the PCA of the papers where a covariance within classes has no inverse
     components = None if n - CLASSES >= d else n // 4
-    solved = {"LEGO": {"pairs": PairSampler(y, 0).draw(arguments.pairs).tolist()}, "RCA": {"components": components}}
+    solved = {"LEGO": {"pairs": PairSampler(y, 0).sample(arguments.pairs).tolist()}, "RCA": {"components": components}}
     operations = {"LEGO": 2.0 * min(n, d) ** 2}
     operations["RCA"] = n * d * min(n, d) + (5 * d**3 / 3 if components is None else 2 * n * d * components)
     found: dict[tuple[str, str], Job] = {}

@@ -125,7 +125,7 @@ def benchmark(n: int, d: int, n_steps: int, repeat: int, fit_steps: int, dense: 
     else:
         X = limits.zipf_rows(n, d, min(NON_ZEROS, d // 2), ZIPF_EXPONENT, random)
     y = random.integers(0, 20, n)
-    triplets = TripletSampler(y, 0).draw(n_steps * repeat)
+    triplets = TripletSampler(y, 0).sample(n_steps * repeat)
     total = len(triplets) + 1
     methods: dict[str, tuple[Step, int]] = {
         BASE: (on_w(X, "float32", total), n_steps),
@@ -166,7 +166,7 @@ def main() -> None:
     warm_up()
     random = np.random.default_rng(1)
     X = limits.zipf_rows(100, 300, NON_ZEROS, ZIPF_EXPONENT, random)
-    check_agreement(X, TripletSampler(np.arange(100) % 5, 0).draw(200))
+    check_agreement(X, TripletSampler(np.arange(100) % 5, 0).sample(200))
     results = []
     sets = [(n, d, False) for d, n in product(arguments.dimensions, arguments.rows)]
     for n, d, dense in sets + [(n, DENSE_FEATURES, True) for n in arguments.dense]:

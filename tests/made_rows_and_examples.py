@@ -32,7 +32,7 @@ def odd_csr(X):
 
 
 def triplets_of(y, n, seed=0):
-    return TripletSampler(y, seed).draw(n)
+    return TripletSampler(y, seed).sample(n)
 
 
 def landmark_like(n_positives=4, n_negatives=25, seed=0):

@@ -119,7 +119,7 @@ def assert_same(model, other, rows=X):
 
 def drawn(learner, n, seed=0):
     """Return pairs with whether they are of one class, or triplets, whichever the learner takes."""
-    return (PairSampler if "pairs" in learner.accepts else TripletSampler)(Y, seed).draw(n)
+    return (PairSampler if "pairs" in learner.accepts else TripletSampler)(Y, seed).sample(n)
 
 
 def plain(model, A, B):
@@ -150,7 +150,7 @@ def test_it_works_where_estimators_of_scikit_learn_do(learner):
 def test_score_is_average_precision_of_labels_and_the_share_of_triplets_in_order(learner):
     model, scores = fitted(learner), fitted(learner).similarity(X, X)
     np.testing.assert_allclose(model.score(sp.csr_array(X), Y), mean_average_precision(scores, Y), atol=1e-4)
-    triplets = TripletSampler(Y, 5).draw(200)
+    triplets = TripletSampler(Y, 5).sample(200)
     margin = np.subtract(*scores[triplets[:, [0]], triplets[:, 1:]].T)
     np.testing.assert_allclose(model.score(X, triplets=triplets), np.mean((np.sign(margin) + 1) / 2), atol=0.01)
     for wrong in ({}, {"y": Y, "triplets": triplets}):

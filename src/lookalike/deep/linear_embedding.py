@@ -85,7 +85,7 @@ def train_linear_embedding(
     training vectors are largest (right singular vectors), so it measures nearly as the joined vectors themselves do.
     `rows` has the row for each number that the sampler draws; the learning rate of the settings is not used.
     """
-    drawn = sampler.draw(settings.n_steps * settings.batch)
+    drawn = sampler.sample(settings.n_steps * settings.batch)
     training = np.asarray(drawn if rows is None else np.asarray(rows)[drawn])
     for triplets in (training, validation):
         if not np.isfinite(vectors[np.unique(check_triplets(triplets, vectors))]).all():

@@ -124,7 +124,7 @@ def hold_out(
             f"{LEAST_HELD_OUT}: raise the share of images to hold out, or add training images"
         )
     scored = relevance.subset(held_out)
-    drawn = RelevanceTripletSampler(scored, random_state=int(seeds[1]), **sampling).draw(n_triplets)
+    drawn = RelevanceTripletSampler(scored, random_state=int(seeds[1]), **sampling).sample(n_triplets)
     return relevance.subset(left), scored.image_id[drawn]
 
 

@@ -110,13 +110,13 @@ class RelevanceTripletSampler:
         if capacity is not None:
             offer_images(self._offers, self._categories, self._buffers, relevance.n_images)
 
-    def draw(self, n: int) -> Ints:
+    def sample(self, n: int) -> Ints:
         """Return the next `n` triplets, int32 rows (query, positive, negative) of ``relevance.image_id``.
 
-        ``draw(a)`` and ``draw(b)`` are the rows of ``draw(a + b)``.
+        ``sample(a)`` and ``sample(b)`` are the rows of ``sample(a + b)``.
         """
         if n < 0:
-            raise ValueError(f"cannot draw {n} triplets: give a count that is not negative")
+            raise ValueError(f"cannot sample {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
         source = self._rows, self._categories, self._queries, self._choice, self._offers, self._buffers
         filled = draw_triplets(self._key, self._drawn, *source, DISCARDS, triplets)
@@ -553,4 +553,4 @@ def draw_triplets(
 def warm_up() -> None:
     """Compile the kernels (or load them from numba's cache), so that timed runs do not."""
     data = RelevanceData.from_pairs([0, 1, 2, 3], ["a", "a", "a", "b"], [0, 0, 1], [1, 2, 2], [1.0, 0.5, 0.2])
-    RelevanceTripletSampler(data, capacity=3, random_state=0).draw(1)
+    RelevanceTripletSampler(data, capacity=3, random_state=0).sample(1)

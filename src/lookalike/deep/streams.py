@@ -26,7 +26,7 @@ Batch = tuple[NDArray[np.int64], NDArray[np.int64]]
 class TripletSource(Protocol):
     """Draws triplets (query, positive, negative), such as `RelevanceTripletSampler`."""
 
-    def draw(self, n: int) -> NDArray[np.int32]:
+    def sample(self, n: int) -> NDArray[np.int32]:
         """Draw the next `n` triplets, rows of shape (n, 3)."""
         ...
 
@@ -79,7 +79,7 @@ class TripletStream:
         """Yield the batches of steps `first` to ``end - 1``; none of them lies in a block that was drawn before."""
         while self.next_block < end:
             start = self.next_block
-            drawn = self.sampler.draw(BLOCK * self.batch).reshape(BLOCK, self.batch, 3)
+            drawn = self.sampler.sample(BLOCK * self.batch).reshape(BLOCK, self.batch, 3)
             self.next_block = start + BLOCK
             for step in range(max(start, first), min(start + BLOCK, end)):
                 images, places = np.unique(self.rows[drawn[step - start]], return_inverse=True)

@@ -258,7 +258,7 @@ class DiagonalOASIS(OnlineDiagonalLearner):
     aggressiveness : float, default=0.1
         C, larger than 0: the longest step.
     n_steps : int, default=100_000
-        Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
+        Triplets that `fit` samples; the most of them with early stopping. `fit_triplets` ignores it.
     projection, early_stopping, validation_fraction, trace_points, verbose, random_state
         As of `SOMLTG`.
 

@@ -55,7 +55,7 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
         eta, larger than 0: how much of the way to its target a pair is taken. The papers choose among 0.02, 0.08 and
         0.32 (JMLR section 5.3.2).
     n_steps : int, default=20_000
-        Pairs that `fit` draws; the most of them with early stopping. `fit_pairs` ignores it.
+        Pairs that `fit` samples; the most of them with early stopping. `fit_pairs` ignores it.
     relative : bool, default=True
         The variant that OASIS is compared with (JMLR section 5.3.1): a pair of one class is led to u only if it is
         farther apart, a pair of two classes to l only if it is closer. False: the main variant of the original, in
@@ -68,7 +68,7 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
         As of `OASIS`.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Of the pairs, the targets and the held-out rows. With an integer s and no early stopping, `fit` is the same as
-        `fit_pairs` on ``PairSampler(y, s).draw(n_steps)``, bit for bit.
+        `fit_pairs` on ``PairSampler(y, s).sample(n_steps)``, bit for bit.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
         super()._start(d)
 
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
-        draw = PairSampler(y, seed).draw
+        draw = PairSampler(y, seed).sample
         self._set_targets(X, seed)
         return draw
 

@@ -308,7 +308,7 @@ class OASIS(PassiveAggressive):
     aggressiveness : float, default=0.1
         C of eq. 9, larger than 0: the longest step.
     n_steps : int, default=35_000
-        Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
+        Triplets that `fit` samples; the most of them with early stopping. `fit_triplets` ignores it.
     early_stopping : bool, default=False
         Choose the number of steps by mean average precision on held-out rows (JMLR section 5.3.2): train on the rest,
         let the held-out rows rank each other along the way, take the best number of steps (the smallest among equals),
@@ -343,7 +343,7 @@ class OASIS(PassiveAggressive):
         Above 0: a progress bar with steps per second and the share of steps that had a loss.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Of the triplets and of the held-out rows. With an integer s and no early stopping, `fit` is the same as
-        `fit_triplets` on ``TripletSampler(y, s).draw(n_steps)``, bit for bit.
+        `fit_triplets` on ``TripletSampler(y, s).sample(n_steps)``, bit for bit.
 
     Attributes
     ----------
@@ -509,7 +509,7 @@ class AveragedOASIS(PassiveAggressive):
     Parameters
     ----------
     n_steps : int, default=35_000
-        Triplets that `fit` draws for each ranker; the most of them with early stopping.
+        Triplets that `fit` samples for each ranker; the most of them with early stopping.
     n_rankers : int, default=5
         Rankers to average; the paper shows 5 and 10. While they learn there are so many matrices in memory, of d x d
         numbers, or of n x n for n rows (see `solver`).
@@ -564,7 +564,7 @@ class AveragedOASIS(PassiveAggressive):
 
         def draw(n: int) -> Ints:
             """Return n examples, each of which is one triplet for every ranker: shape (n, n_rankers, 3)."""
-            return np.stack([sampler.draw(n) for sampler in samplers], axis=1)
+            return np.stack([sampler.sample(n) for sampler in samplers], axis=1)
 
         return draw
 

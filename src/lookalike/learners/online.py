@@ -20,7 +20,7 @@ from lookalike.learners.dual import ValidationRows
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
 Draw = Callable[[int], Ints]
-"""``draw(n)``: the next n examples, rows of row numbers."""
+"""``sample(n)``: the next n examples, rows of row numbers."""
 Work = TypeVar("Work")
 """What steps are taken on: the rows, and the matrix as steps want them."""
 
@@ -194,7 +194,7 @@ class OnlineTripletLearner(OnlineLearner[Work]):
         return self._train_on(X, feed(triplets), len(triplets), traced)
 
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
-        return TripletSampler(y, seed).draw
+        return TripletSampler(y, seed).sample
 
 
 def can_hold_out(y: Array) -> bool:

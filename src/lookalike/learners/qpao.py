@@ -57,7 +57,7 @@ class QPAO(ProductsLearner):
     n_blocks : int, default=50
         Blocks of a sweep; with 1, the minimum is found in one step. Weights that no triplet can change are in none.
     n_triplets : int, default=21_000
-        Triplets that `fit` draws; `fit_triplets` ignores it.
+        Triplets that `fit` samples; `fit_triplets` ignores it.
     tol : float, default=1e-5
         The descent ends with a sweep that lowers the objective by less than this share of it.
     max_sweeps : int, default=100
@@ -66,7 +66,7 @@ class QPAO(ProductsLearner):
         Above 0: a progress bar with the objective.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Of the triplets and of the blocks, of which every sweep has new ones. With an integer s, `fit` is the same
-        as `fit_triplets` on ``TripletSampler(y, s).draw(n_triplets)``, bit for bit.
+        as `fit_triplets` on ``TripletSampler(y, s).sample(n_triplets)``, bit for bit.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class QPAO(ProductsLearner):
 
     def _learn(self, X: Matrix, y: Array) -> None:
         seed = as_seed(self.random_state)
-        triplets = TripletSampler(y, seed).draw(int(self.n_triplets))
+        triplets = TripletSampler(y, seed).sample(int(self.n_triplets))
         self._learn_products(TripletProducts(X, triplets), seed)
 
     def fit_triplets(self, X: Matrix, triplets: ArrayLike) -> Self:

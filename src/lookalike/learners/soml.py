@@ -53,7 +53,7 @@ class SOMLTG(OnlineDiagonalLearner):
     regularization : float, default=1e-5
         lambda, not negative: larger is sparser.
     n_steps : int, default=21_000
-        Triplets that `fit` draws; the most of them with early stopping. `fit_triplets` ignores it.
+        Triplets that `fit` samples; the most of them with early stopping. `fit_triplets` ignores it.
     literal_sign : bool, default=False
         Take the step of eq. 12 as it is printed.
     projection : {None, "psd"}, default=None

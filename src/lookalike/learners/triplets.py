@@ -15,8 +15,8 @@ class TripletSampler:
 
     The query is uniform over the images whose class has another image, the positive over the others of its class, the
     negative over the images of all other classes (JMLR section 2.1 and 5.3; the authors' published code lets the
-    positive equal the query, and now and then takes a negative of the query's own class). ``draw(a)`` and then
-    ``draw(b)`` gives the rows of ``draw(a + b)``.
+    positive equal the query, and now and then takes a negative of the query's own class). ``sample(a)`` and then
+    ``sample(b)`` gives the rows of ``sample(a + b)``.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class TripletSampler:
 
     Examples
     --------
-    >>> TripletSampler([0, 0, 1, 1], random_state=0).draw(2).shape
+    >>> TripletSampler([0, 0, 1, 1], random_state=0).sample(2).shape
     (2, 3)
     """
 
@@ -52,7 +52,7 @@ class TripletSampler:
         self._queries = np.flatnonzero(self._size > 1).astype(np.int32)
         self._random = np.random.Generator(np.random.PCG64(as_seed(random_state)))
 
-    def draw(self, n: int) -> Ints:
+    def sample(self, n: int) -> Ints:
         """Return the next `n` triplets of the stream, int32 rows of row numbers (query, positive, negative)."""
         uniforms = self._random.random((n, 3))
         triplets = np.empty((n, 3), dtype=np.int32)
@@ -77,7 +77,7 @@ class PairSampler:
     positive or the query with its negative. So methods that learn from pairs and from triplets see images with the same
     chances. How the pairs were drawn for the papers' LEGO is not printed (JMLR section 5.3.1).
 
-    ``draw(a)`` and then ``draw(b)`` gives the rows of ``draw(a + b)``.
+    ``sample(a)`` and then ``sample(b)`` gives the rows of ``sample(a + b)``.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class PairSampler:
 
     Examples
     --------
-    >>> PairSampler([0, 0, 1, 1], random_state=0).draw(2).shape
+    >>> PairSampler([0, 0, 1, 1], random_state=0).sample(2).shape
     (2, 3)
     """
 
@@ -95,9 +95,9 @@ class PairSampler:
         self._triplets = TripletSampler(y, seed)
         self._coins = np.random.default_rng([seed, 2])
 
-    def draw(self, n: int) -> Ints:
+    def sample(self, n: int) -> Ints:
         """Return the next `n` pairs of the stream, int32 rows (i, j, same)."""
-        triplets = self._triplets.draw(n)
+        triplets = self._triplets.sample(n)
         same = self._coins.random(n) < 0.5
         second = np.where(same, triplets[:, 1], triplets[:, 2])
         return np.column_stack([triplets[:, 0], second, same]).astype(np.int32)
@@ -119,7 +119,7 @@ def check_triplets(triplets: ArrayLike, X: Matrix) -> Ints:
 
 
 def check_pairs(pairs: ArrayLike, same: ArrayLike, X: Matrix) -> Ints:
-    """Return pairs of row numbers of X, or of ids of its index, as int32 rows (i, j, same), as `PairSampler` draws."""
+    """Return pairs of row numbers of X, or of ids of its index, as int32 rows (i, j, same), as of `PairSampler`."""
     array, alike = named_rows(pairs, X, "pairs", "i, j"), np.asarray(same)
     if alike.shape != (len(array),):
         raise ValueError(f"same must be one value per pair, an array of shape ({len(array)},), not {alike.shape}")

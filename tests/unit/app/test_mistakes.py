@@ -79,7 +79,7 @@ MISTAKES = [  # a line, and what it says
     ("export e.lookalike photos --rank 2", "Euclidean has learned no directions"),
     (f"rate new.csv --images release --output p.html {PLAN} 2", "of the plan cannot be shown"),
     (f"rate plan.csv --images photos --output p.html {PLAN} 3", "holds another plan"),
-    (f"rate new.csv --images photos --output p.html {PLAN} 99", "no plan can be drawn from neighbours.csv: only 8 ima"),
+    (f"rate new.csv --images photos --output p.html {PLAN} 99", "no plan can be made from neighbours.csv: only 8 ima"),
     ("rate plan.csv --images photos --output plan.csv", "name another file to write"),
     ("ratings plan.csv ada.csv --output ./hard.csv", "hard.csv would be written over ada.csv"),
     (f"ratings plan.csv ada.csv --output {'o' * 300}.csv", "cannot be written: File name too long; name another file"),

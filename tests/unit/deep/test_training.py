@@ -237,7 +237,7 @@ def test_dropout_and_weight_decay_are_on():
 
 def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():
     """Eight times the same triplet move the weights eight times as far as that triplet alone."""
-    draws = SimpleNamespace(draw=lambda n: np.tile(np.int32([0, 3, 1]), (n, 1)), fingerprint=lambda: 0)
+    draws = SimpleNamespace(sample=lambda n: np.tile(np.int32([0, 3, 1]), (n, 1)), fingerprint=lambda: 0)
     moved = []
     for batch in (1, 8):
         network = DeepRankingNetwork(tiny(keep_probability=1.0), random_state=2)
@@ -363,7 +363,7 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     learned, validation = run.held_out
     assert set(learned.image_id).isdisjoint(validation.ravel())
     assert set(learned.image_id) | set(validation.ravel()) <= set(range(N_TRAINING))
-    assert run.sampler().draw(50).max() < learned.n_images
+    assert run.sampler().sample(50).max() < learned.n_images
     convnet = run_pretraining(run)
     convnet.save(tmp_path / "convnet.lookalike")
     single, multi = (
@@ -392,7 +392,7 @@ def test_a_repeat_changes_all_but_the_images():
     run = small_run()
     again = replace(run, repeat=2)
     assert np.array_equal(run.held_out[1], again.held_out[1])
-    assert not np.array_equal(run.sampler().draw(50), again.sampler().draw(50))
+    assert not np.array_equal(run.sampler().sample(50), again.sampler().sample(50))
     assert np.array_equal(run.held_out[0].image_id, again.held_out[0].image_id)
 
 
@@ -448,7 +448,7 @@ def share_right(vectors, triplets):
 
 def embedded(vectors=VECTORS, **changes):
     arguments = {"width": 6, "validation": HELD_OUT, "learning_rates": (0.0003, 0.03, 300.0), "device": "cpu"} | changes
-    sampler = SimpleNamespace(draw=partial(nearer, MEANING, 0, 200, 1))
+    sampler = SimpleNamespace(sample=partial(nearer, MEANING, 0, 200, 1))
     return train_linear_embedding(vectors, sampler, LINEAR, **arguments)
 
 

@@ -185,7 +185,7 @@ def test_it_says_why_it_has_not_converged(n_blocks, monkeypatch):
 def test_rows_far_longer_than_one_do_not_count_as_solved_where_they_are_not():
     """At w = 0 every triplet costs C, and tiny weights do better."""
     X = 100 * np.random.default_rng(0).random((40, 5))
-    triplets = TripletSampler(np.random.default_rng(1).integers(0, 2, 40), 0).draw(150)
+    triplets = TripletSampler(np.random.default_rng(1).integers(0, 2, 40), 0).sample(150)
     V = differences(X, triplets)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

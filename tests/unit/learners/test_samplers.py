@@ -41,17 +41,17 @@ samplers = pytest.mark.parametrize("sampler", [from_labels, pairs, from_log, gro
 @samplers
 @pytest.mark.parametrize("cuts", [(0, 1000), (1, 999), (400, 350, 250)])
 def test_draws_go_on_where_the_last_one_ended_and_follow_from_a_seed_or_a_generator(sampler, cuts):
-    parts, whole = sampler(3), sampler(3).draw(1000)
-    np.testing.assert_array_equal(np.concatenate([parts.draw(cut) for cut in cuts]), whole)
+    parts, whole = sampler(3), sampler(3).sample(1000)
+    np.testing.assert_array_equal(np.concatenate([parts.sample(cut) for cut in cuts]), whole)
     assert whole.dtype == np.int32
     assert whole.shape == (1000, 3)
     with pytest.raises(ValueError, match="negative"):
-        parts.draw(-1)
-    assert not np.array_equal(whole, sampler(2).draw(1000))
+        parts.sample(-1)
+    assert not np.array_equal(whole, sampler(2).sample(1000))
     generator = np.random.default_rng(3)
-    first = sampler(generator).draw(100)
-    assert not np.array_equal(first, sampler(generator).draw(100))
-    np.testing.assert_array_equal(first, sampler(np.random.default_rng(3)).draw(100))
+    first = sampler(generator).sample(100)
+    assert not np.array_equal(first, sampler(generator).sample(100))
+    np.testing.assert_array_equal(first, sampler(np.random.default_rng(3)).sample(100))
     with pytest.raises(TypeError, match="random_state"):
         sampler("seed")
 
@@ -67,7 +67,7 @@ def test_the_distribution_is_uniform(sampler):
             probability[query] = np.stack([negatives / negatives.sum(), positives / positives.sum()], axis=1) / 16
         else:
             probability[query] = np.outer(positives / positives.sum(), negatives / negatives.sum()) / 8
-    assert_drawn_from(sampler(y, 7).draw(200_000), probability)
+    assert_drawn_from(sampler(y, 7).sample(200_000), probability)
 
 
 def graded(sizes=(5, 4, 3), seed=0, share=0.8, lonely=0):
@@ -119,7 +119,7 @@ def test_the_distribution_is_the_papers(outside, weighted, threshold, margin, tr
     )
     assert sampler.n_without_positive_ == 3
     expected = target(data, outside, threshold=threshold, buffered=capacity is not None, **own)
-    assert_drawn_from(sampler.draw(50_000), expected)
+    assert_drawn_from(sampler.sample(50_000), expected)
 
 
 @pytest.mark.parametrize("capacity", [None, 4])
@@ -131,7 +131,7 @@ def test_the_share_of_out_of_class_negatives_is_the_one_asked_for_and_order_and_
     sampler = RelevanceTripletSampler(
         data, out_of_class=share, weighted=weighted, margin=0.5, tries=1, capacity=capacity, random_state=2
     )
-    query, positive, negative = sampler.draw(20_000).T
+    query, positive, negative = sampler.sample(20_000).T
     outside = np.count_nonzero(data.category[query] != data.category[negative])
     assert abs(outside - share * 20_000) <= 4 * math.sqrt(20_000 * share * (1 - share))
     possible = sum(target(data, kind, weighted, margin=0.5) for kind in (True, False))
@@ -160,7 +160,7 @@ def test_buffers_hold_a_weighted_sample_of_every_pass(capacity, scale):
         images = np.flatnonzero(data.category == category)
         expected[images] *= held_share(data.total[images], capacity) / capacity
     sampler = RelevanceTripletSampler(data, out_of_class=1, capacity=capacity, random_state=6)
-    counts = np.bincount(sampler.draw(120_000)[:, 0], minlength=18)
+    counts = np.bincount(sampler.sample(120_000)[:, 0], minlength=18)
     # 6,000 passes: images of one buffer are drawn together, so a chi-square is no test here
     assert np.abs(counts / 120_000 - expected).max() < 0.005
 
@@ -168,7 +168,7 @@ def test_buffers_hold_a_weighted_sample_of_every_pass(capacity, scale):
 def test_a_fingerprint_tells_samplers_whose_triplets_differ():
     def fingerprint(seed=3, n_drawn=0, shuffle=0, **options):
         sampler = RelevanceTripletSampler(graded(seed=shuffle), random_state=seed, **options)
-        sampler.draw(n_drawn)
+        sampler.sample(n_drawn)
         return sampler.fingerprint()
 
     changes = {"seed": 4, "n_drawn": 1, "shuffle": 1, "margin": 0.1, "capacity": 4}
@@ -206,9 +206,9 @@ def test_what_cannot_be_drawn_is_said_at_once(sentence, call):
 
 
 def test_what_can_just_be_drawn_is_and_what_is_never_found_is_given_up(monkeypatch):
-    assert RelevanceTripletSampler(ONE, out_of_class=0.0, random_state=0).draw(10).shape == (10, 3)
-    assert RelevanceTripletSampler(FLAT, out_of_class=1.0, random_state=0).draw(10).shape == (10, 3)
+    assert RelevanceTripletSampler(ONE, out_of_class=0.0, random_state=0).sample(10).shape == (10, 3)
+    assert RelevanceTripletSampler(FLAT, out_of_class=1.0, random_state=0).sample(10).shape == (10, 3)
     monkeypatch.setattr(relevance_triplets, "DISCARDS", 0)
     for capacity in (None, 3):
         with pytest.raises(ValueError, match="the capacity where one is given"):
-            RelevanceTripletSampler(graded(), capacity=capacity, random_state=0).draw(1)
+            RelevanceTripletSampler(graded(), capacity=capacity, random_state=0).sample(1)

@@ -23,7 +23,7 @@ STUDIES = ("category", "landmark", "web", "finegrained", "embeddings")
 
 
 class Pool(Section):
-    """The images that palette and codebook are learned from, drawn once and never used in a split."""
+    """The images that palette and codebook are learned from, sampled once and never used in a split."""
 
     images: Literal["auto", "clutter", "classes"] = "auto"
     """`clutter`: the clutter images alone; `classes`: a share of each class besides; `auto`: `clutter` where there are
@@ -70,7 +70,7 @@ class SyntheticTriplets(Painted):
     held_out: int = Field(4, ge=0, description="Categories among them that are only used for evaluation.")
     images_per_category: int = Field(60, ge=4, description="Training images of a category.")
     evaluation_images_per_category: int = Field(40, ge=4)
-    """Further images of a category. The rated triplets are drawn from these."""
+    """Further images of a category. The rated triplets are sampled from these."""
     triplets: int = Field(2000, ge=10, description="Rated triplets.")
     noise_images: Number = Field(0.25, ge=0, lt=1)
     """Share of the images of other categories among the results of a text query."""
@@ -87,11 +87,11 @@ class SyntheticTriplets(Painted):
 
 
 class ClassTriplets(Section):
-    """How triplets are drawn from a folder of class folders and rated by code, by class and appearance."""
+    """How triplets are sampled from a folder of class folders and rated by code, by class and appearance."""
 
     training_share: Number = Field(0.5, gt=0, lt=1)
     """Share of a class's images used for training; the others are used for evaluation."""
-    held_out: int = Field(2, ge=0, description="Number of classes, drawn at random, that are never trained on.")
+    held_out: int = Field(2, ge=0, description="Number of classes, picked at random, that are never trained on.")
     queries: int = Field(20, ge=1, description="Query images of a class.")
     in_class: int = Field(2, ge=0, description="Triplets of a query image whose images are all of its class.")
     out_of_class: int = Field(2, ge=0, description="Triplets of a query image whose negative is of another class.")
@@ -203,11 +203,11 @@ class LandmarkFolders(DataSet):
     whose labels are classes, or in the landmark study landmarks."""
     ground_truth: Absent[str] = ABSENT
     """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
-    out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are drawn."""
+    out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are sampled."""
     distractors: list[str] = Field([])
-    """Folders in `path` that show none of the landmarks, where queries are drawn. Their images are only ranked, or
+    """Folders in `path` that show none of the landmarks, where queries are sampled. Their images are only ranked, or
     learned from as negatives."""
-    queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are drawn.")
+    queries: int = Field(5, ge=1, description="Images of each landmark that are queries, where queries are sampled.")
 
     @model_validator(mode="after")
     def _has_one_truth(self) -> Self:
@@ -227,10 +227,10 @@ class InPlace(DataSet):
 
 
 class TripletsOfClasses(DataSet):
-    """Class folders that triplets are drawn from."""
+    """Class folders that triplets are sampled from."""
 
     kind: Literal["class_triplets"]
-    """`class_triplets`: triplets that are drawn and rated by code from any folder of class folders."""
+    """`class_triplets`: triplets that are sampled and rated by code from any folder of class folders."""
     class_triplets: ClassTriplets = ClassTriplets()
 
 

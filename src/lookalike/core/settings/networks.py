@@ -51,7 +51,7 @@ class LinearEmbedding(Section):
 
 
 class HeldOutImages(Section):
-    """Training images that are held out of the networks' training. They draw its curves and choose settings."""
+    """Training images that are held out of the networks' training. Its curves are of them, and they choose settings."""
 
     share: Number = Field(0.1, gt=0, le=0.5, description="Share of each category's training images.")
     triplets: int = Field(2000, ge=10, description="Triplets of these images that validation scores.")
@@ -79,7 +79,7 @@ class Sampling(Sampler):
     """How the triplets of one system are sampled."""
 
     weighted: bool = True
-    """Whether images are drawn by their relevance, or all alike."""
+    """Whether images are sampled by their relevance, or all alike."""
 
 
 class Network(Section):

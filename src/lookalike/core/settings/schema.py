@@ -16,7 +16,7 @@ class Descriptor(Section):
 
     palette_colours: int = Field(20, ge=2, le=128, description="Colours of the palette; the papers use 20.")
     palette_pixels: int = Field(400000, ge=1000)
-    """Pixels, drawn evenly over the pool's images, that the palette is learned from."""
+    """Pixels, sampled evenly over the pool's images, that the palette is learned from."""
 
 
 class Representation(Section):
@@ -26,7 +26,7 @@ class Representation(Section):
     words: int = Field(ge=2)
     """Words of the codebook; the papers use 1,000 for the comparisons and 10,000 at web scale."""
     max_descriptors: int = Field(1000000, ge=2)
-    """At most this many blocks, drawn evenly over the pool's images, train the codebook."""
+    """At most this many blocks, sampled evenly over the pool's images, train the codebook."""
     iterations: int = Field(25, ge=1, description="Iterations of k-means.")
 
 
@@ -48,7 +48,7 @@ class CodebookTraining(Section):
     root: bool = False
     """RootSIFT: square roots of the descriptors scaled to sum 1 (Arandjelovic and Zisserman 2012)."""
     max_descriptors: Absent[int] = left_out(ge=2)
-    """At most this many descriptors, drawn evenly over the images, train the codebook; all if left out."""
+    """At most this many descriptors, sampled evenly over the images, train the codebook; all if left out."""
     iterations: int = Field(10, ge=1, description="Iterations of approximate k-means.")
 
 

@@ -120,7 +120,7 @@ def sampler(study: FinegrainedStudy) -> Drawn:
     try:
         step = find_step(relevance, sampling, study.seed)
     except ValueError as error:
-        raise NothingToShowError(f"no triplet can be drawn: {error}") from error
+        raise NothingToShowError(f"no triplet can be sampled: {error}") from error
     if step is None:
         raise NothingToShowError("the categories are too small for buffers that let anything go")
     records: list[dict[str, object]] = []
@@ -181,7 +181,7 @@ def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -
     sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
     found, (n_before, before) = None, sampler.offered()
     for _ in range(STEPS):
-        triplet = tuple(sampler.draw(1)[0].tolist())
+        triplet = tuple(sampler.sample(1)[0].tolist())
         n_after, after = sampler.offered()
         replaced = np.argwhere(before.next_members != after.next_members).tolist()
         if n_after - n_before == 1 and replaced and (before.next_sizes == after.next_sizes).all():

@@ -175,9 +175,9 @@ def draw_triplets(relevance: RelevanceData, n: int, sampling: Sampler, seed: int
     """Draw triplets of image ids from training relevance."""
     given = sampling.given("out_of_class", "positive_threshold", "margin")
     try:
-        return relevance.image_id[RelevanceTripletSampler(relevance, **given, random_state=seed).draw(n)]
+        return relevance.image_id[RelevanceTripletSampler(relevance, **given, random_state=seed).sample(n)]
     except ValueError as error:
-        raise LookalikeError(f"training triplets cannot be drawn: {error}") from error
+        raise LookalikeError(f"training triplets cannot be sampled: {error}") from error
 
 
 def usable_rows(features: Features) -> Truths:

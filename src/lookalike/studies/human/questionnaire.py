@@ -147,7 +147,7 @@ def plan_of_file(neighbours: Path, plan: Path, *, seed: int, **sizes: int) -> pd
     try:
         drawn = plan_from_neighbours(table, seed=seed, **sizes)
     except LookalikeError as error:  # which knows no file
-        raise LookalikeError(f"no plan can be drawn from {neighbours}: {error}") from error
+        raise LookalikeError(f"no plan can be made from {neighbours}: {error}") from error
     if plan.exists() and not read_plan(plan).equals(drawn):
         raise LookalikeError(f"{plan} exists and holds another plan: remove it first or name a new file")
     return drawn

@@ -85,12 +85,12 @@ class QueryTripletSampler:
         self.n_without_positive_ = log.n_images - len(with_positive)
         if not len(with_positive):
             raise LookalikeError(
-                "no triplets can be drawn from this log, in which no image has a relevant other image: lower theta, "
+                "no triplets can be sampled from this log, in which no image has a relevant other image: lower theta, "
                 "raise share or give a log with more queries"
             )
         self.queries_ = with_positive.astype(np.int32)
 
-    def draw(self, n: int) -> Ints:
+    def sample(self, n: int) -> Ints:
         """Return the next `n` triplets, int32 rows (query, positive, negative): of two calls, those of one for both."""
         triplets = self._rows(stream_key(self._seed, 0), self._drawn, n)
         self._drawn += n

@@ -273,7 +273,7 @@ def test_what_cannot_be_learned_or_drawn_is_said_and_folds_deal_categories_evenl
     ungraded = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
     query, positive, negative = LABELS[draw_triplets(ungraded, 200, Sampler(out_of_class=1.0), 0).T]
     assert ((query == positive) & (query != negative)).all()
-    with pytest.raises(LookalikeError, match="training triplets cannot be drawn: no in-class negative"):
+    with pytest.raises(LookalikeError, match="training triplets cannot be sampled: no in-class negative"):
         draw_triplets(ungraded, 200, SAMPLING, 0)
     folds = stratified_folds(LABELS, 3, np.random.default_rng(0))
     assert (np.ptp(pd.crosstab(LABELS, folds).to_numpy(), axis=1) <= 1).all()

@@ -240,7 +240,7 @@ def test_triplets_follow_the_cut_matrix(monkeypatch, seed, weighted, cut, limits
     assert (len(sampler._lists.images) > 0) == (limits[0] > 0)
     probability = expected(matrix)
     np.testing.assert_array_equal(sampler.queries_, np.flatnonzero(probability.sum(axis=(1, 2))))
-    assert_drawn_from(sampler.draw(N_DRAWS), probability)
+    assert_drawn_from(sampler.sample(N_DRAWS), probability)
     assert_drawn_from(np.concatenate([sampler.chunk(i, N_DRAWS // 8) for i in range(8)]), probability)
 
 
@@ -250,7 +250,7 @@ def test_co_clicks_are_cut_to_their_largest(share):
     sampler = QueryTripletSampler(log, 0, relevance="co_clicks", share=share)
     matrix = cut_matrix(log, share=share)
     assert co_click_threshold(log.incidence("co_clicks"), share) == matrix[matrix > 0].min()
-    assert_drawn_from(sampler.draw(N_DRAWS), expected(matrix))
+    assert_drawn_from(sampler.sample(N_DRAWS), expected(matrix))
     # equal values are all kept
     equal = QueryLog([0, 0, 0, 1, 1], [0, 1, 2, 3, 4])
     assert QueryTripletSampler(equal, 0, relevance="co_clicks", share=0.01).n_without_positive_ == 0
@@ -272,14 +272,14 @@ def test_rare_positives_end(easy, monkeypatch):
     monkeypatch.setattr(query_triplets, "EASY", easy)
     # image 0 is almost all of its query's relevance: a proposal is another image once in a hundred million
     log = QueryLog([0, 0, 0], [0, 1, 2], [1e8, 1.0, 3.0], n_images=5)
-    triplets = QueryTripletSampler(log, 0).draw(20_000)
+    triplets = QueryTripletSampler(log, 0).sample(20_000)
     counts = np.bincount(triplets[triplets[:, 0] == 0, 1], minlength=3)[1:]
     assert chisquare(counts, counts.sum() * np.array([0.25, 0.75])).pvalue > 1e-4
 
 
 def test_triplets_that_share_their_query_are_distributed_as_before_and_a_chunk_is_its_seed_and_number():
     log, options = random_log(1), {"theta": quantile(random_log(1), 0.3)}
-    drawn = QueryTripletSampler(log, 0, triplets_per_query=3, **options).draw(3 * N_DRAWS).reshape(-1, 3, 3)
+    drawn = QueryTripletSampler(log, 0, triplets_per_query=3, **options).sample(3 * N_DRAWS).reshape(-1, 3, 3)
     assert (drawn[:, :, 0] == drawn[:, :1, 0]).all()
     probability = expected(cut_matrix(log, options["theta"]))
     for place in range(3):
@@ -292,13 +292,13 @@ def test_triplets_that_share_their_query_are_distributed_as_before_and_a_chunk_i
     log = random_log(0)
     sampler = QueryTripletSampler(log, 3)
     fifth = sampler.chunk(5, 700)
-    sampler.draw(10)
+    sampler.sample(10)
     np.testing.assert_array_equal(sampler.chunk(5, 100), fifth[:100])
     np.testing.assert_array_equal(QueryTripletSampler(log, 3).chunk(5, 700), fifth)
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda number: sampler.chunk(number, 700), range(16)))
     np.testing.assert_array_equal(together, [sampler.chunk(number, 700) for number in range(16)])
-    for other in (together[4], QueryTripletSampler(log, 4).chunk(5, 700), QueryTripletSampler(log, 3).draw(700)):
+    for other in (together[4], QueryTripletSampler(log, 4).chunk(5, 700), QueryTripletSampler(log, 3).sample(700)):
         for shift in range(4):  # no stream is another one moved along: rows agree by chance only
             assert (other[shift:] == fifth[: 700 - shift]).all(axis=1).mean() < 0.1
 
