@@ -36,7 +36,7 @@ def test_what_the_run_printed_is_short_and_ends_with_a_table_and_the_report(tiny
     assert len(lines) <= 90
     assert max(map(len, lines)) <= 160
     assert not [line for line in lines if "Traceback" in line or "Error" in line]
-    assert [line for line in lines if "draw human demo" in line], "a line for each finished stage"
+    assert [line for line in lines if "make exhibits of human demo" in line], "a line for each finished stage"
     assert [line for line in lines[-25:] if line.startswith("Differences in percentage points  ")]
     assert not [line for line in lines if "Assuming unrestricted" in line]
     assert lines[-1].startswith("Report: results/report/index.html")

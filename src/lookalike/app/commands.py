@@ -121,12 +121,12 @@ def fit(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Learn from your own images or vectors which of them are similar, and write a model file.
+    """Learn similarity from images or vectors.
 
-    SOURCE is a folder with one folder of images per class, or a file of vectors with a column of labels. You can also
-    name a table of labels or of triplets: of paths in the folder, or of ids of vectors. Images that cannot be used are
-    left out and named. The scaling of vectors and the learner are chosen on rows and classes that are held out, and
-    the output names them.
+    It writes a model file. SOURCE is a folder with one folder of images per class, or a file of vectors with a column
+    of labels. You can also name a table of labels or of triplets, with paths in the folder or ids of vectors. Images
+    that cannot be used are left out and named. The scaling of vectors and the learner are chosen on held-out rows and
+    classes, and the output names them.
     """
     settings = _settings(set_ or [])
 
@@ -299,9 +299,10 @@ def rank(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print the images of a folder, or the vectors of a file, that are most similar to each query, best first.
+    """Print what is most similar to each query.
 
-    `lookalike fit` writes the model. Copies of the query are left out: the same image file, or the same numbers.
+    It ranks the images of a folder, or the vectors of a file, best first. Copies of the query are left out: the same
+    image file, or the same numbers.
     """
     from lookalike.core.model_file import SUFFIX
 
@@ -388,11 +389,12 @@ def evaluate(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Print how well a model orders labelled images or vectors (mean average precision, precision at k), or triplets.
+    """Print how well a model ranks.
 
-    Euclidean distance and cosine in the same representation, without learning, are shown beside it. What the model
-    learned from is left out if there is something else. Use `lookalike fit --hold-out` to keep some. With labels, the
-    learner is then fitted again without a quarter of the classes, to measure what it does for classes that are new.
+    It ranks labelled images or vectors (mean average precision, precision at k), or orders triplets. Euclidean distance
+    and cosine in the same representation, without learning, are shown beside it. What the model learned from is left
+    out if there is anything else: `lookalike fit --hold-out` keeps some. With labels, the learner is then fitted again
+    without a quarter of the classes, to measure how it ranks new classes.
     """
     places = _places(k)
 
@@ -524,11 +526,11 @@ def features(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Describe all images of a folder, and write their vectors (rows of unit length) or their visterm counts.
+    """Write the vectors of a folder's images.
 
-    A table beside them lists the image of each row. The vectors are those before learning, also with a model as
-    representation. --learned writes the vectors after learning: an index of them by inner product or Euclidean distance
-    finds the same neighbours as `lookalike rank`.
+    Vectors are rows of unit length, or counts of visterms. A table beside them lists the image of each row. The vectors
+    are those before learning, also with a model as representation. --learned writes the vectors after learning: an
+    index of them by inner product or Euclidean distance finds the same neighbours as `lookalike rank`.
     """
     from lookalike.app.similarity import Similarity
     from lookalike.app.vectors import is_vectors
@@ -662,9 +664,10 @@ def index(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Describe the images of a folder once, and keep their vectors in a file, which `lookalike rank` takes as gallery.
+    """Keep a folder's vectors in one file.
 
-    It is of one model. `lookalike rank` leaves out images that were changed or are gone since, and says so.
+    `lookalike rank` takes the file as gallery, with the model that it was made with. It leaves out images that have
+    changed or gone since, and says so.
     """
     import pandas as pd
 
@@ -735,9 +738,9 @@ def export(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a gallery's vectors for a vector database, and the map that is applied to each query's vector.
+    """Write vectors for a vector database.
 
-    The database then finds the same neighbours as `lookalike rank`.
+    It also writes the map for the vectors of queries. The database then finds the same neighbours as `lookalike rank`.
     """
     import pandas as pd
 

@@ -37,7 +37,7 @@ def rate(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a page on which people rate how well images were retrieved.
+    """Write a page on which people rate images.
 
     The page shows each query image with its ten first neighbours and ten unrelated images, mixed. It is one file and
     needs no network. A rater opens it in a browser, answers, and exports a CSV file for `lookalike ratings`.
@@ -68,9 +68,10 @@ def ratings(
     output: Table = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Read the CSV files that raters exported from the page and print the numbers of the human evaluation.
+    """Print what people's ratings say.
 
-    These are the precision of the neighbours, its standard deviations, and how well raters agree.
+    It reads the CSV files that raters exported from the page, and prints the precision of the neighbours, its standard
+    deviations, and how well raters agree.
     """
     from lookalike.core.files import write_table
     from lookalike.studies.human.questionnaire import read_plan
@@ -102,11 +103,12 @@ def evaluate_triplets(
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
 ) -> None:
-    """Print how well image features, or a network of yours, agree with people who rated triplets.
+    """Print how well features agree with raters.
 
-    A rating says which of two images is more similar to a query image. Similarity precision is the share of triplets
-    in the raters' order. score@K takes only triplets with an image among the first K of the query's pool, and counts
-    right ones minus wrong ones. Both have 95% intervals over query images.
+    Features may be those of lookalike, a network, or your own vectors. A rating says which of two images is more
+    similar to a query image. Similarity precision is the share of triplets in the raters' order. score@K takes only
+    triplets with an image among the first K of the query's pool, and counts right ones minus wrong ones. Both have 95%
+    intervals over query images.
     """
     from lookalike.app.vectors import read_vectors
     from lookalike.core.files import write_table

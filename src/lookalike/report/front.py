@@ -28,7 +28,7 @@ CARD_SIDE, CARD_QUALITY = 480, 70
 def synthetic_words(results: Results) -> str:
     """Name the data sets that code makes, in one sentence; "" without any."""
     titles = [dataset.title for dataset in results.datasets if dataset.synthetic and not dataset.not_run]
-    return f"Made by code, to show that the methods run: {words.listed(titles)}." if titles else ""
+    return f"Made by code, so they decide no claim: {words.listed(titles)}." if titles else ""
 
 
 def first_differences(claims: Iterable[Claim]) -> list[tuple[Claim, dict[str, Any]]]:
@@ -77,8 +77,8 @@ def picture_of(results: Results, paper: str) -> tuple[ShownExhibit, Picture] | N
 
 
 def place_of(claim: Claim, row: Mapping[str, Any]) -> str:
-    """Name the data set of a difference, and the part of it."""
-    return ", ".join(filter(None, (claim["title"], row["setting"] if row["setting"] != claim["title"] else "")))
+    """Name the data set of a difference, and in brackets the part of it."""
+    return f"{claim['title']} ({row['setting']})" if row["setting"] not in ("", claim["title"]) else str(claim["title"])
 
 
 def forest(claims: Iterable[Claim]) -> tuple[str, str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BEGIN, END = "<!-- made by `make readme`: begin -->", "<!-- made by `make readme`: end -->"
 N_QUERIES, N_CLAIMS = 3, 2
 """Queries of the picture, and claims of each paper in the table."""
-ALL_VERDICTS = "Each is in `results/claims.md`."
+ALL_VERDICTS = "All are in `results/claims.md`."
 
 
 def readme_numbers(results: Results, origin: str) -> str:
@@ -37,7 +37,7 @@ def readme_numbers(results: Results, origin: str) -> str:
     note = (
         "Here and Paper: differences in percentage points of mean average precision (mAP), with 95% intervals. "
         "Undecided: an interval leaves the claim open, or p, adjusted over the primary claims of the paper (Holm), is "
-        "0.05 or more. S-TG and S-DA are SOML's two algorithms."
+        "0.05 or more. The longest run decides; it comes with the project. S-TG and S-DA are SOML's two algorithms."
     )
     verdicts = f"{words.counts_words(results.claims)} {ALL_VERDICTS}" if claims else ""
     parts = [verdicts, front.synthetic_words(results), f"Made by {origin}."]

@@ -293,11 +293,11 @@ def test_numbers_are_those_behind_the_first_primary_claims_of_each_paper(toys, t
     lines = readme_numbers(Results(toys), "a test").splitlines()
     assert lines[0] == "| The paper says | Run here on | Here | Paper | Verdict |"
     assert lines[2:4] == [
-        "| OASIS is best. (JMLR 2010) | demo title, ten | OASIS − MCML: +5.5 [+4.5, +6.5] | +6 | holds |",
+        "| OASIS is best. (JMLR 2010) | demo title (ten) | OASIS − MCML: +5.5 [+4.5, +6.5] | +6 | holds |",
         "",
     ], "a further claim, and one that was not run, have no line"
     assert lines[-5].startswith("The papers' 2 primary claims: 1 hold, 0 do not hold, 0 undecided, 1 not run.")
-    assert lines[-3] == "Made by code, to show that the methods run: websim_demo title and demo_triplets title."
+    assert lines[-3] == "Made by code, so they decide no claim: websim_demo title and demo_triplets title."
     assert lines[-1] == "Made by a test."
     (tmp_path / "results").mkdir()
     with pytest.raises(LookalikeError, match="no data set has a result yet"):
