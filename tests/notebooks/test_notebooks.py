@@ -79,11 +79,7 @@ def numbers(text):
 
 
 # cells that do an algorithm's steps by hand and print how far the learner is from them
-BY_HAND = {
-    "oasis_jmlr_2010": ["step-by-hand"],
-    "oasis_2009_draft": ["steps"],
-    "soml_aaai_2014": ["tg-by-hand", "da-by-hand"],
-}
+BY_HAND = {"oasis_jmlr_2010": ["step-by-hand"], "oasis_2009_draft": ["steps"]}
 
 
 # painted landmarks stand in no table of SOML, and the tiny run has no others

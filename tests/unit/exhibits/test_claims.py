@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from scipy import stats
@@ -92,34 +93,19 @@ def test_the_p_of_a_verdict_is_that_of_the_test_behind_its_interval():
     assert math.isnan(answered("within", [[SCORES]], low=2).p), "it is open"
 
 
-class Study:
+def two_parts(*rows, not_run=""):
     """A study of two parts, without LMNN."""
-
-    not_run = ""
-
-    def __init__(self, *rows, **more):
-        self.contrasts = Contrasts.read(contrasts_frame(rows))
-        vars(self).update(more)
-
-    def scope_of(self, claim):
-        return Scope(["five", "ten"])
-
-    def role(self, name):
-        return {"learned": ["oasis", "mcml"]}.get(name, [name])
-
-    def was_run(self, method, setting=""):
-        return method != "lmnn"
-
-    def follows_protocol(self):
-        return False
-
-    def title_of(self, method):
-        return method.upper()
-
-    def setting_title(self, setting):
-        return f"{setting} classes"
-
-    part_title = setting_title
+    return SimpleNamespace(
+        not_run=not_run,
+        contrasts=Contrasts.read(contrasts_frame(rows)),
+        scope_of=lambda claim: Scope(["five", "ten"]),
+        role=lambda name: {"learned": ["oasis", "mcml"]}.get(name, [name]),
+        was_run=lambda method, setting="": method != "lmnn",
+        follows_protocol=lambda: False,
+        title_of=str.upper,
+        setting_title="{} classes".format,
+        part_title="{} classes".format,
+    )
 
 
 def claim(contrasts="map: oasis - mcml", predicate="within", parameters='{"low": 0}', **more):
@@ -135,20 +121,20 @@ GRID = gap(1, 2, limits="mcml:grid")
 @pytest.mark.parametrize(
     ("asked", "study", "outcome", "reason", "first"),
     [
-        (claim(), Study(GRID), HOLDS, "",
+        (claim(), two_parts(GRID), HOLDS, "",
          "ten classes: OASIS is 1.0 points higher than MCML in mAP (95% interval 1.0 to 2.0), p 0.010"),
         # whichever way it was taken
-        (claim("map: mcml - oasis"), Study(GRID), FAILS, "",
+        (claim("map: mcml - oasis"), two_parts(GRID), FAILS, "",
          "ten classes: MCML is 1.0 points lower than OASIS in mAP (95% interval −2.0 to −1.0), p 0.010"),
-        (claim("map: learned - learned"), Study(GRID), FAILS, "", "ten classes: MCML is 1.0 points lower"),
-        (claim(limits="grid"), Study(GRID), OPEN, "limit", "MCML chose an end of its grid (ten classes)."),
-        (claim(limits="steps"), Study(GRID), HOLDS, "", "ten classes"),
-        (claim(protocol="it is ours"), Study(GRID), OPEN, "protocol", "It is about another protocol: it is ours."),
-        (claim("map: oasis - lmnn"), Study(GRID), NOT_RUN, "not run", "LMNN not run."),
-        (claim(), Study(GRID, not_run="not run: put it there"), NOT_RUN, "not run", "not run: put it there"),
-        (claim("time: oasis - mcml"), Study(GRID), NOT_RUN, "not run", "five classes and ten classes: no time"),
-        (claim(), Study(gap(1, 2, p=NAN, interval="")), OPEN, "no interval", "Its numbers have no interval here."),
-        (claim(), Study(gap(1, 2, p=NAN)), HOLDS, "", "ten classes"),
+        (claim("map: learned - learned"), two_parts(GRID), FAILS, "", "ten classes: MCML is 1.0 points lower"),
+        (claim(limits="grid"), two_parts(GRID), OPEN, "limit", "MCML chose an end of its grid (ten classes)."),
+        (claim(limits="steps"), two_parts(GRID), HOLDS, "", "ten classes"),
+        (claim(protocol="it is ours"), two_parts(GRID), OPEN, "protocol", "It is about another protocol: it is ours."),
+        (claim("map: oasis - lmnn"), two_parts(GRID), NOT_RUN, "not run", "LMNN not run."),
+        (claim(), two_parts(GRID, not_run="not run: put it there"), NOT_RUN, "not run", "not run: put it there"),
+        (claim("time: oasis - mcml"), two_parts(GRID), NOT_RUN, "not run", "five classes and ten classes: no time"),
+        (claim(), two_parts(gap(1, 2, p=NAN, interval="")), OPEN, "no interval", "Its numbers have no interval here."),
+        (claim(), two_parts(gap(1, 2, p=NAN)), HOLDS, "", "ten classes"),
     ],
 )  # fmt: skip
 def test_gates_stand_before_the_predicate_and_are_told_first(asked, study, outcome, reason, first):
@@ -159,7 +145,7 @@ def test_gates_stand_before_the_predicate_and_are_told_first(asked, study, outco
 
 def test_every_predicate_is_tried_and_one_that_there_is_not_is_told():
     with pytest.raises(LookalikeError, match="claim : there is no predicate 'below'"):
-        decide(claim(predicate="below"), Study(GRID))
+        decide(claim(predicate="below"), two_parts(GRID))
     assert {case[0] for case in CASES} == set(PREDICATES)
 
 
@@ -189,7 +175,7 @@ def test_differences_behind_a_verdict_stand_with_their_widest_interval_and_print
     at_k = [replace(said(3, 2, low), metric="p@k", interval=f"folds, k = {low}") for low in (4, 9)]
     level = said(1, 0, 2, second="")
     verdict = Verdict(HOLDS, (*rows, replace(rows[-1], low=-1), said(4269, 1, NAN, unit="triplets"), *at_k, level))
-    found = words.differences(verdict, Study())
+    found = words.differences(verdict, two_parts())
     assert [entry["paper"] for entry in found] == ["+4", "+5.4", "−6", "–", "–", "–"]
     assert found[3] == {
         "key": ("ten", "metric 3", "oasis", "lego"), "setting": "ten classes", "names": "OASIS − LEGO",
@@ -227,7 +213,7 @@ def test_a_difference_is_said_in_one_form():
 )  # fmt: skip
 def test_a_claim_names_the_parts_that_it_was_tried_on_and_those_that_lack_its_numbers(scope, tried, words_of):
     rows = (Contrast("10", "map", "a", "b", 1.0), Contrast("20", "map", "a", "b"))
-    assert words.tried_on(Verdict(HOLDS, rows, scope=scope), Study()) == tried
+    assert words.tried_on(Verdict(HOLDS, rows, scope=scope), two_parts()) == tried
     assert {verdict: words.scope_words(verdict, *tried) for verdict in words_of} == words_of
     assert words.scope_words(HOLDS, "10 classes", "") == "on 10 classes"
 

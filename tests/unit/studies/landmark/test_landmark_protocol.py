@@ -4,6 +4,7 @@ import json
 from collections import namedtuple
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -180,28 +181,25 @@ def test_a_run_follows_from_the_protocol_step_by_step(n_lost):
     assert values == pytest.approx(expected | {"sparsity": np.mean(np.abs(model.w_) <= 1e-10)}, abs=1e-12)
 
 
-class Coarse:
+def coarse(n_values):
     """A similarity of a few values, spread over the gallery; of one it knows nothing."""
-
-    def __init__(self, n_values):
-        self.n_values = n_values
-
-    def similarity(self, A, B):
-        return np.tile(np.arange(B.shape[0]) * 7919 % self.n_values, (A.shape[0], 1)).astype(float)
+    return SimpleNamespace(
+        similarity=lambda A, B: np.tile(np.arange(B.shape[0]) * 7919 % n_values, (A.shape[0], 1)).astype(float)
+    )
 
 
 def test_equal_similarities_stand_in_a_random_order_that_is_the_same_for_every_method(data):
     tasks = [protocol.landmark_task(data, "abbey", draw) for draw in (0, 1)]
     images = data.image_ids[tasks[0].gallery]
     for n_values in (1, 3):
-        orders = protocol.rank_task(Coarse(n_values), data, tasks[0], n_top=1000).top
+        orders = protocol.rank_task(coarse(n_values), data, tasks[0], n_top=1000).top
         values = images * 7919 % n_values
         expected = np.concatenate([images[values == value] for value in range(n_values)[::-1]])
         np.testing.assert_array_equal(orders, np.tile(expected, (QUERIES, 1)))
     assert [i for i in images if i in tasks[1].gallery] != [i for i in tasks[1].gallery if i in images]
     # abbey has the first images of all: by name, a similarity that knows nothing would be perfect
     tasks_by_seed = (protocol.landmark_task(replace(data, seed=seed), "abbey", 0) for seed in range(3))
-    precisions = [protocol.rank_task(Coarse(1), data, task).average_precision[0, 0] for task in tasks_by_seed]
+    precisions = [protocol.rank_task(coarse(1), data, task).average_precision[0, 0] for task in tasks_by_seed]
     share = (GOOD + OK - 5) / (len(images) - JUNK)
     assert len(set(precisions)) == 1
     assert precisions[0] == pytest.approx(share, abs=0.05)
@@ -240,7 +238,7 @@ def test_mistakes_say_what_to_do(data):
     assert len(drawn(landmarks=["abbey"], positives=POSITIVES_LEFT - 1, negatives=n_others, draws=1)) > n_others
     task = protocol.landmark_task(data, "abbey", 0)
     with pytest.warns(UserWarning, match="similarities are NaN: each counts as a mistake"):
-        lost, unranked = (protocol.rank_task(Coarse(n), data, task) for n in (np.nan, 1))
+        lost, unranked = (protocol.rank_task(coarse(n), data, task) for n in (np.nan, 1))
     assert (lost.average_precision < 0.5 * unranked.average_precision).all(), "all that is wanted comes last"
 
 
