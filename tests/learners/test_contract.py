@@ -598,8 +598,6 @@ WRONG = [
     ("QPAO", {"C": [0.0, np.nan], "lower": [np.inf], "upper": [-1.0], "n_blocks": [0, 1.5], "tol": [-1.0]}),
     ("QPAO", {"max_sweeps": [0], "n_triplets": [-1]}),
 ]
-
-
 NO_NUMBERS, OPTIONAL = ("1", None, [1], True), ("upper", "projection_interval", "n_components")
 
 
