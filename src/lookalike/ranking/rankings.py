@@ -355,8 +355,10 @@ def top_k(scores: Array, k: int) -> tuple[Longs, Array]:
         chosen = scores > least
         equal = scores == least
         room = k - chosen.sum(axis=1, keepdims=True)
-        chosen |= equal & (np.cumsum(equal, axis=1) <= room)
-        columns = np.nonzero(chosen)[1].reshape(n, k)
+        if (equal.sum(axis=1, keepdims=True) > room).any():
+            equal &= np.cumsum(equal, axis=1) <= room
+        chosen |= equal
+        columns = (np.flatnonzero(chosen) % m).reshape(n, k)
     else:
         columns = np.broadcast_to(np.arange(m), (n, m))
     return best_first(columns, np.take_along_axis(scores, columns, 1), k)
@@ -373,7 +375,8 @@ def with_better(best: tuple[Longs, Array], scores: Array, start: int, k: int) ->
         new, found = top_k(scores, min(k, scores.shape[1]))
         new = new + start
     else:
-        row, column = np.nonzero(scores > values[:, -1:])
+        # a tenth of the time of np.nonzero of the matrix
+        row, column = np.divmod(np.flatnonzero(scores > values[:, -1:]), scores.shape[1])
         if not len(row):
             return best
         counts = np.bincount(row, minlength=len(values))
