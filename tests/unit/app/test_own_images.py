@@ -254,6 +254,8 @@ def test_colour_finds_what_is_a_matter_of_colour(here, call, result):
     assert set(rows.index.get_level_values("subset")) == {"all", "in-class", "out-of-class"}
     colour = rows.loc[("color", "all")]
     assert colour["similarity_precision"] == pytest.approx(600 / 7)
+    # all pools are shorter than 30
+    assert (colour["score"], colour["score_per_triplet"]) == (6 - 1, pytest.approx(500 / 7))
     assert colour["similarity_precision_low"] < colour["similarity_precision"] < colour["similarity_precision_high"]
     counts = {"n_triplets": 7, "n_queries": 7, "n_ties": 0, "n_in_top": 7, "median_pool": 20, "k": 30}
     assert colour[list(counts)].to_dict() == counts
