@@ -106,7 +106,7 @@ caltech20-embeddings: $(VENV)/.runtime ## make workflow/resources/caltech20-embe
 KEPT := workflow/resources/runs/peers
 benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder adds whole files, PEERS=python other packages
 	$(BIN)/python benchmarks/descriptors.py $(if $(IMAGES),--images $(IMAGES)) --output $(KEPT)/descriptors.json
-	$(BIN)/python benchmarks/oasis_steps.py --output results/benchmarks/oasis_steps.json
+	$(BIN)/python benchmarks/oasis_steps.py --output $(KEPT)/oasis_steps.json
 	$(BIN)/python benchmarks/competitors.py $(if $(PEERS),--peers $(PEERS)) --output $(KEPT)/competitors.json
 	$(BIN)/python benchmarks/diagonal_learners.py --output $(KEPT)/diagonal_learners.json
 	$(BIN)/python benchmarks/approximate_words.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/approximate_words.json
