@@ -102,7 +102,8 @@ class Gram:
     @cached_property
     def of_distances(self) -> Gram:
         """Return the rows less their centre alone, which is all that distances need."""
-        return Gram(self._given, self._dtype, self._is_dense, centre_of(self._given, NEAR if self._is_dense else FAR))
+        centre = centre_of(self._given, NEAR if self._is_dense else FAR)
+        return Gram(self._given, self._dtype, self._is_dense, centre, self._is_far)
 
     def like(self, X: Matrix) -> Gram:
         """Return other rows, stored and moved as these."""
