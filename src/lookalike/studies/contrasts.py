@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -56,8 +57,6 @@ def differences(
 
 def limits_of(study: MethodStudy, settings: Iterable[str], *methods: str) -> str:
     """Return what limits methods on settings, as rows of contrasts have it."""
-    settings = list(settings)
-    codes = (
-        f"{method}:{code}" for method in methods for setting in settings for code in study.limits_of(setting, method)
-    )
+    pairs = product(methods, settings)
+    codes = (f"{method}:{code}" for method, setting in pairs for code in study.limits_of(setting, method))
     return ";".join(dict.fromkeys(codes))

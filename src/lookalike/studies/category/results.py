@@ -91,9 +91,7 @@ def equal(numbers: pd.DataFrame, about: Any) -> pd.DataFrame:
     subsets = numbers.loc[numbers["method"].isin(about.equal.values()), "setting"].unique()
     numbers = numbers[numbers["setting"].isin(subsets)]
     # a method without such a run chooses so anyway
-    parts = [
-        numbers[numbers["method"] == about.equal.get(method, method)].assign(method=method) for method in about.methods
-    ]
+    parts = [numbers[numbers["method"] == about.equal.get(id, id)].assign(method=id) for id in about.methods]
     found = pd.concat([numbers.iloc[:0], *parts], ignore_index=True)
     named: pd.DataFrame = found.assign(metric=found["metric"].map(EQUAL))
     return named

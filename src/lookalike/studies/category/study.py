@@ -620,10 +620,8 @@ class CategoryStudy(MethodStudy):
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Name the data, the number of folds, and what ± or error bars are."""
         columns = set() if drawn is None else set(drawn.frame)
-        what, is_figure = (
-            f"{self.data}, {self.representation_of().words:,} visterms",
-            drawn is not None and drawn.is_figure,
-        )
+        what = f"{self.data}, {self.representation_of().words:,} visterms"
+        is_figure = drawn is not None and drawn.is_figure
         if drawn is None or not (is_figure or any(str(column).endswith("_std") for column in columns)):
             return f"{what}."
         counts = sorted({int(n) for n in drawn.frame.get("n", ()) if n > 1}) or [self.splits.folds]
@@ -646,9 +644,8 @@ class CategoryStudy(MethodStudy):
             for method in self.methods
         }
         columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
-        n_repeats, repeats = self.splits.folds, "folds"
-        if self.halves is not None:
-            n_repeats, repeats = self.halves.count, "sets of classes"
+        halves = self.halves
+        n_repeats, repeats = (self.splits.folds, "folds") if halves is None else (halves.count, "sets of classes")
         spread = f"± is the standard deviation over {n_repeats} {repeats}." if n_repeats > 1 else "There is one fold."
         return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
 
@@ -668,10 +665,9 @@ class CategoryStudy(MethodStudy):
         sentences = []
         if set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
             counts = {self.n_settings(self.equal_runs.get(method, method)) for method in self.methods} - {1}
-            many = " or ".join(map(str, sorted(counts)))
             sentences.append(
-                f"With equal settings each learned method chooses one of {many} settings, values of its parameter and "
-                "stops, on the same validation images."
+                f"With equal settings each learned method chooses one of {' or '.join(map(str, sorted(counts)))} "
+                "settings, values of its parameter and stops, on the same validation images."
             )
         return sentences + self.limits.notes(self._drawn_methods(drawn), {part.id: part.title for part in self.parts})
 
@@ -684,12 +680,9 @@ class CategoryStudy(MethodStudy):
             for why, subsets in reasons.items()
         ]
         # curves along training are of parameters that no selection chose
-        titles = (
-            {} if TRACED in (self.exhibit.metrics if self.exhibit is not None else ()) else self._drawn_methods(drawn)
-        )
-        missing = (
-            (part.title, title) for part in self.parts for method, title in titles.items() if method not in part.methods
-        )
+        is_traced = self.exhibit is not None and TRACED in self.exhibit.metrics
+        titles = {} if is_traced else self._drawn_methods(drawn)
+        missing = ((part.title, titles[id]) for part in self.parts for id in titles if id not in part.methods)
         absent = grouped((listed(methods), part) for part, methods in grouped(missing).items())
         found += [f"Not run on {listed(parts)}: {methods}." for methods, parts in absent.items()]
         found += self._not_in_both() if any(drawn.frame.get("is_printed", ())) or drawn.cells is not None else []

@@ -99,7 +99,8 @@ def golden_system(
 
     weighed = zip(names, scales.tolist(), learned.weights.tolist(), strict=True)
     of_l1 = [i for i, (name, distance) in enumerate(names) if distance == "l1" and name in features]
-    l1_weights = chosen(np.array(of_l1))[0].weights / scales[of_l1]
+    l1_weights = (chosen(np.array(of_l1))[0].weights / scales[of_l1]).tolist()
+    l1 = {names[i][0]: weight for i, weight in zip(of_l1, l1_weights, strict=True)}
     fit = {
         "system": GOLDEN,
         "distance": "weighted sum",
@@ -109,9 +110,7 @@ def golden_system(
             {"feature": feature, "distance": distance, "scale": scale, "weight": weight}
             for (feature, distance), scale, weight in weighed
         ],
-        "l1_weights": _l1_shares(
-            {names[i][0]: w for i, w in zip(of_l1, l1_weights, strict=True)}, features, learned_from
-        ),
+        "l1_weights": _l1_shares(l1, features, learned_from),
         "converged": bool(learned.converged),
         "learned_from": "ratings" if len(ratings) else "training relevance",
         "n_triplets": sum(map(len, differences)),
@@ -262,11 +261,9 @@ def embed_categories(
     regression = LogisticRegression(C=PENALTY, max_iter=200).fit(X, codes)
     blocks = [projected(wanted[start : start + EMBEDDED_ROWS]) for start in range(0, len(wanted), EMBEDDED_ROWS)]
     found = {}
-    for name, embed in (
-        ("lda", discriminants.transform),
-        # the Euclidean distance of square roots of probabilities is Hellinger's
-        ("logistic", lambda block: np.sqrt(regression.predict_proba(block))),
-    ):
+    # the Euclidean distance of square roots of probabilities is Hellinger's
+    ways = {"lda": discriminants.transform, "logistic": lambda block: np.sqrt(regression.predict_proba(block))}
+    for name, embed in ways.items():
         embedded = np.concatenate([embed(block).astype(np.float32) for block in blocks])
         found[name] = np.full((len(features[next(iter(features))]), embedded.shape[1]), np.nan, dtype=np.float32)
         found[name][wanted] = embedded

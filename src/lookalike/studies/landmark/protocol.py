@@ -210,9 +210,7 @@ def landmark_task(data: LandmarkData, landmark: str, draw: int) -> LandmarkTask:
     rows = data.positions(learned)
     # without the method: triplets and ties are the same for all
     names = ("landmark", landmark, "draw", int(draw))
-    seeds = {
-        purpose: integer_seed(data.seed, *names, purpose) for purpose in ("triplets", "steps", "ties", "validation")
-    }
+    seeds = {use: integer_seed(data.seed, *names, use) for use in ("triplets", "steps", "ties", "validation")}
     gallery = np.setdiff1d(np.arange(len(data.image_ids)), rows)
     queries = np.flatnonzero((data.queries["landmark"] == landmark).to_numpy())
     return LandmarkTask(

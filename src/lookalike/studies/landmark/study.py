@@ -457,9 +457,8 @@ class LandmarkStudy(MethodStudy):
 
     def notes(self, drawn: Drawn) -> list[str]:
         """Say what methods are and learn from, and which limits ended a fit."""
-        methods = {
-            method: self.title_of(method) for method in self.methods if method in set(drawn.frame.get("method", ()))
-        }
+        there = set(drawn.frame.get("method", ()))
+        methods = {method: self.title_of(method) for method in self.methods if method in there}
         codebooks = {f"codebook={name}": self.words_of(name) for name in drawn.frame.get("codebook", ())}
         about = self._about([method for method in methods if method != RECONSTRUCTED])
         return [*about, LEARNED_FROM.format(**dict(self.learning)), *self.limits.notes(methods, codebooks)]

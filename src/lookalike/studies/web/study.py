@@ -191,10 +191,7 @@ class WebStudy(Study):
         """Return precision at 1 and 10 of every method, and how fast OASIS learned."""
         places = pd.MultiIndex.from_product([self.methods, (1, 10)])
         at = self.precision().set_index(["method", "k"])[["precision", "standard_error"]].reindex(places)
-        rows = {
-            method: [plus_minus(mean, error, ".1f") for mean, error in at.loc[method].to_numpy()]
-            for method in self.methods
-        }
+        rows = {id: [plus_minus(mean, error, ".1f") for mean, error in at.loc[id].to_numpy()] for id in self.methods}
         speed = select(self.results, metric=SPEED)["value"].mean()
         sentence = (
             f"P@1 is how often the first image is relevant, over {self.size_of(N_QUERIES):,} test images; ± standard "
