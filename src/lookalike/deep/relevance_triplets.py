@@ -128,6 +128,8 @@ class RelevanceTripletSampler:
             )
         return triplets
 
+    draw = sample  # its name up to 1.1
+
     def offered(self) -> tuple[int, Buffers]:
         """Return how many images were offered to the buffers so far, and a copy of the buffers."""
         return int(self._offers.n_offered[0]), copy.deepcopy(self._buffers)

@@ -69,6 +69,8 @@ class TripletSampler:
         triplets[:, 2] = self._by_class[negative]
         return triplets
 
+    draw = sample  # its name up to 1.1
+
 
 class PairSampler:
     """Draw pairs (i, j, same) of row numbers from class labels, where ``same`` is 1 for rows of one class, else 0.
@@ -101,6 +103,8 @@ class PairSampler:
         same = self._coins.random(n) < 0.5
         second = np.where(same, triplets[:, 1], triplets[:, 2])
         return np.column_stack([triplets[:, 0], second, same]).astype(np.int32)
+
+    draw = sample  # its name up to 1.1
 
 
 def class_codes(y: Array) -> tuple[Longs, Longs]:

@@ -38,6 +38,11 @@ groups = partial(from_log, triplets_per_query=7)
 samplers = pytest.mark.parametrize("sampler", [from_labels, pairs, from_log, groups, from_relevance, buffers])
 
 
+@pytest.mark.parametrize("sampler", [from_labels, pairs, from_relevance])
+def test_the_name_up_to_1_1_still_works(sampler):
+    np.testing.assert_array_equal(sampler(3).draw(9), sampler(3).sample(9))
+
+
 @samplers
 @pytest.mark.parametrize("cuts", [(0, 1000), (1, 999), (400, 350, 250)])
 def test_draws_go_on_where_the_last_one_ended_and_follow_from_a_seed_or_a_generator(sampler, cuts):
