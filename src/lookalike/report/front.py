@@ -28,7 +28,7 @@ CARD_SIDE, CARD_QUALITY = 480, 70
 def synthetic_words(results: Results) -> str:
     """Name the data sets that code makes, in one sentence; "" without any."""
     titles = [dataset.title for dataset in results.datasets if dataset.synthetic and not dataset.not_run]
-    return f"Data made by code decide no claim: {words.listed(titles)}." if titles else ""
+    return f"Results on data made by code decide no claim: {words.listed(titles)}." if titles else ""
 
 
 def first_differences(claims: Iterable[Claim]) -> list[tuple[Claim, dict[str, Any]]]:

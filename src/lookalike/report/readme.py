@@ -36,8 +36,9 @@ def readme_numbers(results: Results, origin: str) -> str:
     lines = [f"| {' | '.join(line)} |" for line in (heads, ("---",) * len(heads), *cells)]
     note = (
         "Here and Paper: differences in percentage points of mean average precision (mAP), with 95% intervals. "
-        "Undecided: an interval leaves the claim open, or p, adjusted over the primary claims of the paper (Holm), is "
-        "0.05 or more. The longest run decides; it comes with the project. S-TG and S-DA are SOML's two algorithms."
+        "Undecided: the interval has values for and against the claim, or p, corrected for the primary claims of the "
+        "paper (Holm), is 0.05 or more. The longest run of a claim decides; its results come with the project. "
+        "S-TG and S-DA are SOML's two algorithms."
     )
     verdicts = f"{words.counts_words(results.claims)} {ALL_VERDICTS}" if claims else ""
     parts = [verdicts, front.synthetic_words(results), f"Made by {origin}."]

@@ -297,7 +297,7 @@ def test_numbers_are_those_behind_the_first_primary_claims_of_each_paper(toys, t
         "",
     ], "a further claim, and one that was not run, have no line"
     assert lines[-5].startswith("The papers' 2 primary claims: 1 hold, 0 do not hold, 0 undecided, 1 not run.")
-    assert lines[-3] == "Data made by code decide no claim: websim_demo title and demo_triplets title."
+    assert lines[-3] == "Results on data made by code decide no claim: websim_demo title and demo_triplets title."
     assert lines[-1] == "Made by a test."
     (tmp_path / "results").mkdir()
     with pytest.raises(LookalikeError, match="no data set has a result yet"):

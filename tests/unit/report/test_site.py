@@ -107,7 +107,7 @@ def test_the_front_page_draws_the_differences_behind_primary_claims_each_with_th
     page = pages["index.html"]
     gaps = page.partition('id="gaps"')[2].partition("</section>")[0]
     assert gaps.count('src="data:image/svg+xml;base64,') == 1
-    assert "Data made by code decide no claim: websim_demo title and demo_triplets title." in page
+    assert "Results on data made by code decide no claim: websim_demo title and demo_triplets title." in page
     cards = page.partition('class="papers"')[2].partition('<p class="note wide">')[0]
     assert "websim_demo" not in re.sub(r'alt="[^"]*"', "", cards), "what code makes stands in its one sentence"
     assert cards.count("<img ") == 3, "of the papers with a picture"
