@@ -30,18 +30,14 @@ ONLINE = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_poin
 STOPPING = {"early_stopping": True}
 PSD = [{"n_steps": 400, "projection": "psd"}]
 PRECISE = {"n_steps": 400, "dtype": "float64"}
+SYMMETRIC = PRECISE | {"projection": "symmetric"}
 # Parameters that keep a fit of the little sets below short, and those that change the way of working.
 VARIANTS = {
     "LEGO": [*ONLINE, {"n_steps": 400, "relative": False, "dtype": "float32", "percentiles": (10, 80)}],
     "MMC": [{"max_iter": 5}],
     "LMNN": [{"max_iter": 30, "solver": solver} for solver in ("factor", "naive", "active_set")],
     "MCML": [{"max_iter": 10}, {"max_iter": 10, "solver": "factor"}],
-    "OASIS": [
-        *ONLINE,
-        {"n_steps": 400, "solver": "rows"},
-        PRECISE | {"projection": "symmetric"},
-        PSD[0] | {"projection_interval": 100},
-    ],
+    "OASIS": [*ONLINE, {"n_steps": 400, "solver": "rows"}, PSD[0] | {"projection_interval": 100}, SYMMETRIC],
     "OnlineProjOASIS": [*ONLINE, PRECISE | {"projection": "psd"}],
     "DissimOASIS": [*ONLINE, PRECISE | {"projection": "psd"}],
     "AveragedOASIS": [{"n_rankers": 2} | parameters for parameters in ONLINE + PSD],
@@ -313,9 +309,8 @@ def test_a_blend_with_no_learning_adds_their_similarities(learner):
 def test_metric_learns_names_say_the_same(learner):
     model, pairs = fitted(learner), np.stack([X[:9], X[9:18]], axis=1)
     expected = np.diag(model.similarity(X[:9], X[9:18])).astype(np.float64)
-    np.testing.assert_allclose(
-        model.pair_score(pairs), expected, atol=tolerance(learner) * max(1.0, abs(expected).max())
-    )
+    atol = tolerance(learner) * max(1.0, abs(expected).max())
+    np.testing.assert_allclose(model.pair_score(pairs), expected, atol=atol)
     with pytest.raises(ValueError, match=r"shape \(m, 2, d\)"):
         model.pair_score(X)
     if model.metric_ == "inner_product":
@@ -542,9 +537,8 @@ def test_learning_beats_the_euclidean_baseline(learner):
 @each
 def test_rows_that_cannot_be_used_are_refused(learner):
     model = fitted(learner)  # dense rows are refused by scikit-learn's own checks
-    for call, value in itertools.product(
-        (lambda bad: clone(learner).fit(bad, Y), model.transform_queries), (np.nan, np.inf)
-    ):
+    calls = (lambda bad: clone(learner).fit(bad, Y), model.transform_queries)
+    for call, value in itertools.product(calls, (np.nan, np.inf)):
         with pytest.raises(ValueError, match=r"NaN|infinity"):
             call(sp.csr_array(np.where(np.arange(60)[:, None] == 2, value, X)))
     for compare in (model.similarity, model.rank):
@@ -648,14 +642,11 @@ def test_the_registry_names_its_classes():
     assert not hasattr(lookalike, "Nothing")
 
 
-def test_no_distance_is_below_0_whatever_rounding_says():
-    A = np.random.default_rng(2).random((30, 40))
-    assert Euclidean().fit(A).similarity(A, A).max() <= 0
-
-
 @pytest.mark.parametrize("scale", [1e25, 1e-30])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_rows_beyond_float32_are_ranked_right(scale, kind):
+def test_rows_beyond_float32_are_ranked_right_and_no_distance_is_below_0_whatever_rounding_says(scale, kind):
+    A = np.random.default_rng(2).random((30, 40))
+    assert Euclidean().fit(A).similarity(A, A).max() <= 0
     ranked = [Euclidean().fit(X).rank(*[kind((X * by).astype(np.float32))] * 2)[0] for by in (1, scale)]
     np.testing.assert_array_equal(*ranked)
 

@@ -217,16 +217,8 @@ def test_filters_are_the_first_weights_of_every_path_and_a_single_scale_network_
         assert list(first_layer_filters(alone)) == ["convnet"]
 
 
-CONFIGURATIONS = [
-    {"convolutions": [FIRST | wrong]} for wrong in ({"stride": 0}, {"kernel": 10**6}, {"channels": 10**7})
-]
+CONFIGURATIONS = [{"convolutions": [FIRST | bad]} for bad in ({"stride": 0}, {"kernel": 10**6}, {"channels": 10**7})]
 CONFIGURATIONS += [{"input_size": 10**9}, {"fully_connected": [128, 60_000]}, {"low_resolution": [{"every": 0}]}]
-
-
-@pytest.fixture
-def saved(tmp_path):
-    save_network(DeepRankingNetwork(SMALL, random_state=1), tmp_path / "model.lookalike", {"gap": 0.5})
-    return tmp_path / "model.lookalike"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +253,9 @@ def test_a_network_comes_back_bit_for_bit(tmp_path, network):
         *[({"about": {"shift": shift}}, "a shift of") for shift in (20_000, -1, "far")],
     ],
 )
-def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(saved, values, message):
+def test_what_is_not_a_network_of_this_version_is_refused_in_little_memory(tmp_path, values, message):
+    saved = tmp_path / "model.lookalike"
+    save_network(DeepRankingNetwork(SMALL, random_state=1), saved, {"gap": 0.5})
     description, arrays = parts(saved)
     weights = {name: value for name, value in values.items() if name in arrays}
     description |= {name: value for name, value in values.items() if name not in weights}

@@ -226,9 +226,8 @@ def test_dropout_and_weight_decay_are_on():
     none, strong = (ranked(RankingSettings(**step, regularisation=value), validation=None) for value in (0.0, 2.0))
     difference = weights(none)["linear.weight"] - weights(strong)["linear.weight"]
     np.testing.assert_allclose(difference, 0.1 * 2 * 2.0 * start, rtol=1e-3, atol=1e-6)
-    plain, decayed = (
-        weights(pretrained(Pretraining(**step, weight_decay=value)))["classes.weight"] for value in (0.0, 4.0)
-    )
+    networks = (pretrained(Pretraining(**step, weight_decay=value)) for value in (0.0, 4.0))
+    plain, decayed = (weights(network)["classes.weight"] for network in networks)
     assert np.corrcoef((plain - decayed).ravel(), plain.ravel())[0, 1] > 0.95
     assert Pretraining().weight_decay == 0.0005  # of Krizhevsky et al., not of eq. 4
     without = ranked(RankingSettings(**step, regularisation=0.0), configuration=tiny(keep_probability=1.0))
@@ -366,10 +365,8 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     assert run.sampler().sample(50).max() < learned.n_images
     convnet = run_pretraining(run)
     convnet.save(tmp_path / "convnet.lookalike")
-    single, multi = (
-        run_ranking(run, name, tmp_path / "convnet.lookalike", multiscale=name == "x")
-        for name in ("single-scale-ranking", "x")
-    )
+    names, start = ("single-scale-ranking", "x"), tmp_path / "convnet.lookalike"
+    single, multi = (run_ranking(run, name, start, multiscale=name == "x") for name in names)
     assert [run.trained.network.configuration.multiscale for run in (single, multi)] == [False, True]
     top = run_linear_embedding(run, [single.vectors, np.eye(N_IMAGES, 30, dtype=np.float32)])
     for result in (convnet, single, multi, top):

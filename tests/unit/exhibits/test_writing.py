@@ -68,17 +68,13 @@ def half(study):
 
 def unread(study):
     """A gallery whose images are not there."""
-    raise NothingToShowError("there is no image to show")
+    raise NothingToShowError("no image to show")
 
 
-@pytest.mark.parametrize(
-    ("draw", "problem"),
-    [
-        (nothing_chosen, "not run: one network alone was trained"),
-        (unread, "not run: there is no image to show"),
-        (half, ""),
-    ],
-)
+PROBLEMS = {nothing_chosen: "not run: one network alone was trained", unread: "not run: no image to show", half: ""}
+
+
+@pytest.mark.parametrize(("draw", "problem"), PROBLEMS.items())
 def test_what_has_nothing_to_draw_says_so_and_is_no_empty_frame(tmp_path, draw, problem):
     exhibit = toy_exhibit(f"{JMLR}/fig6", draw)
     (sidecar,) = write_exhibits([exhibit], toy_study("demo").finished({}), tmp_path)

@@ -70,17 +70,13 @@ CASES = [
     (MCML(max_iter=15, tol=1e-4, solver="factor"), divergence, -1, 1e-4),
     (MMC(max_iter=15), spread, 1, 1e-9),
 ]
-every = pytest.mark.parametrize(
-    ("learner", "literal", "sign", "share"), CASES, ids=[str(case[0])[:40] for case in CASES]
-)
+every = pytest.mark.parametrize(("learner", "literal", "sign", "share"), CASES, ids=[str(row[0])[:40] for row in CASES])
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @every
 @settings(max_examples=6, deadline=None)
-@given(
-    rows=st.just(odd_classes()) | st.builds(noisy_classes, st.just(24), st.sampled_from([5, 30]), seed=st.integers(0))
-)
+@given(st.just(odd_classes()) | st.builds(noisy_classes, st.just(24), st.sampled_from([5, 30]), seed=st.integers(0)))
 def test_the_objective_is_the_literal_sum_and_only_improves(learner, literal, sign, share, rows):
     X, y = rows
     identity = np.eye(X.shape[1])
@@ -245,18 +241,14 @@ def test_few_impostors_are_measured_pair_by_pair():
     assert active.objective_ == pytest.approx(naive.objective_, rel=1e-9)
 
 
-def covariance_within(X, y):
-    deviations = X - np.array([X[y == c].mean(axis=0) for c in np.unique(y)])[y]
-    return sum(np.outer(row, row) for row in deviations) / len(X)
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize(("n", "d", "n_components"), [(60, 8, 5), (20, 30, 5), (40, 6, None)])
 def test_it_whitens_the_rows_within_classes_in_the_directions_of_the_pca(n, d, n_components, scale):
     X, y = noisy_classes(n, d, 4)
     P = np.linalg.svd(X - X.mean(axis=0))[2][:n_components].T
     model = RCA(n_components).fit(scale * X, y)
-    expected = P @ np.linalg.inv(P.T @ covariance_within(X, y) @ P) @ P.T
+    deviations = X - np.array([X[y == c].mean(axis=0) for c in np.unique(y)])[y]
+    expected = P @ np.linalg.inv(P.T @ (deviations.T @ deviations / len(X)) @ P) @ P.T
     np.testing.assert_allclose(scale**2 * model.M_, expected, atol=1e-8)
     np.testing.assert_array_equal(model.M_, model.M_.T)
     assert model.components_.shape == (d, model.n_components_) == (d, n_components or 6)

@@ -133,14 +133,10 @@ ROWS = {
 }
 ONE_BY_ONE = [OASIS, OnlineProjOASIS, DissimOASIS]  # those that learn a matrix from given triplets
 DOUBLE = {"dtype": "float64"}
-MATRICES = [
-    learner(solver=way, dtype=dtype)
-    for learner in ONE_BY_ONE
-    for way in ("gram", "rows")
-    for dtype in ("float32", "float64")
-]
-MATRICES += [learner(solver=way, projection="psd", **DOUBLE) for learner in ONE_BY_ONE for way in ("gram", "rows")]
-MATRICES += [OASIS(solver=way, projection="symmetric", **DOUBLE) for way in ("gram", "rows")]
+WAYS, DTYPES = ("gram", "rows"), ("float32", "float64")
+MATRICES = [learner(solver=way, dtype=dtype) for learner, way, dtype in itertools.product(ONE_BY_ONE, WAYS, DTYPES)]
+MATRICES += [learner(solver=way, projection="psd", **DOUBLE) for learner in ONE_BY_ONE for way in WAYS]
+MATRICES += [OASIS(solver=way, projection="symmetric", **DOUBLE) for way in WAYS]
 AT_INTERVALS = partial(OASIS, projection="psd", **DOUBLE)
 # what may change on the way
 C = {"aggressiveness": st.sampled_from([0.02, 0.3, 5.0])}
@@ -192,9 +188,7 @@ def test_steps_are_those_of_the_printed_algorithm(learner, algorithm, changing, 
     before, after = (data.draw(st.fixed_dictionaries(changing)) for _ in range(2))
     model, found = clone(learner).set_params(**before), {}
     steps = [step for step in (1, BLOCK - 1, BLOCK + 5) if step < len(first)]
-    learn(
-        model, "fit", X, first, trace=lambda model, step: found.update({step: learned(model)}) or {}, trace_steps=steps
-    )
+    learn(model, "fit", X, first, trace=lambda model, at: found.update({at: learned(model)}) or {}, trace_steps=steps)
     np.testing.assert_array_equal(learned(learn(clone(model), "fit", X, first)), learned(model))
     found[len(first)] = learned(model)
     passes = [(copy.copy(model), first), (copy.copy(model).set_params(**after), rest)]
@@ -228,9 +222,7 @@ def test_steps_are_those_of_the_printed_algorithm(learner, algorithm, changing, 
         assert not np.signbit(model.w_[model.w_ == 0]).any()
 
 
-from_triplets = pytest.mark.parametrize("learner", ONE_BY_ONE)
 whole_family = pytest.mark.parametrize("learner", [*ONE_BY_ONE, partial(AveragedOASIS, n_rankers=2)])
-both_solvers = pytest.mark.parametrize("solver", ["gram", "rows"])
 WORDS = sparse_rows(80, 400, 4)  # some of them zero, of more features than the kernels' dense head has room for
 
 
@@ -245,8 +237,8 @@ def test_steps_of_any_length_are_not_taken_on_products_that_cannot_tell_them(lea
         clone(auto).set_params(solver="gram").fit(X, y)
 
 
-@both_solvers
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("solver", WAYS)
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "n_jobs"), [(1, None), (3, 2)])
 def test_the_average_is_that_of_rankers_trained_one_by_one(solver, dtype, n, n_jobs):
     X, y = WORDS
@@ -278,9 +270,7 @@ PLACES = [("float64", 0, 1e-10), ("float64", 200, 1e-7), ("float32", 200, 2e-3)]
 @whole_family
 @pytest.mark.parametrize("projection", [None, "psd", "symmetric"])
 @pytest.mark.parametrize(("dtype", "shift", "share"), PLACES)
-def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_as_they_were(
-    learner, projection, dtype, shift, share
-):
+def test_a_trace_on_shared_products_scores_seen_rows_and_copies_stay_the_same(learner, projection, dtype, shift, share):
     if projection not in learner().projections:
         return
     X, y = sparse_rows(40, 150, 3)
@@ -338,8 +328,10 @@ def test_a_fifth_of_every_class_is_held_out():
         held_out_rows(np.repeat([0, 1], 3), 0.2, np.random.default_rng(0))
 
 
-@from_triplets
+@pytest.mark.parametrize("learner", ONE_BY_ONE)
 def test_values_that_overflow_are_named(learner):
+    with pytest.raises(ValueError, match="scale the rows of X"):
+        SOMLTG(learning_rate=1e300).fit_triplets([[1e5, 1.0], [1e5, 0.0], [0.0, 1.0]], [[0, 1, 2]])
     X = np.array([[1e200, 0.0], [0.0, 1e200], [1e200, 1e-200]])
     with pytest.raises(ValueError, match="too large"):
         learner().fit_triplets(np.array([[1e39, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]])

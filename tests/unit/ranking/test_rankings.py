@@ -32,9 +32,8 @@ def brute_force(scores, y):
         order = [row for row in np.argsort(-own, kind="stable") if row != query]
         hits = np.cumsum(y[order] == y[query])
         ranks = np.flatnonzero(y[order] == y[query]) + 1
-        found.append(
-            (ranks, np.mean(hits[ranks - 1] / ranks) if len(ranks) else np.nan, hits / range(1, len(y)), order)
-        )
+        precision = np.mean(hits[ranks - 1] / ranks) if len(ranks) else np.nan
+        found.append((ranks, precision, hits / range(1, len(y)), order))
     return zip(*found, strict=True)
 
 
@@ -224,18 +223,15 @@ def test_evaluate_lets_queries_rank_a_gallery_or_each_other():
     assert found["precision@5"].value == pytest.approx(np.nanmean(rankings.precision_at([5])))
     assert all(measure.n_queries == 39 and measure.low < measure.value < measure.high for measure in found.values())
     # each query with the others as its gallery
-    one_by_one = [
-        lookalike.evaluate(model, X[[i]], np.delete(X, i, 0), (y[[i]], np.delete(y, i)))["map"] for i in range(1, 40)
-    ]
+    rest = [(X[[i]], np.delete(X, i, 0), (y[[i]], np.delete(y, i))) for i in range(1, 40)]
+    one_by_one = [lookalike.evaluate(model, *given)["map"] for given in rest]
     assert np.mean([measure.value for measure in one_by_one]) == pytest.approx(found["map"].value)
     assert math.isnan(one_by_one[0].low)  # one query says nothing about others
     assert math.isnan(one_by_one[0].high)
     # a table's ids, and rows of a gallery that no query asks for
     table, labels = pd.DataFrame(X, index=ids), dict(zip(ids, y, strict=True))
-    split = [
-        lookalike.evaluate(model, rows[:20], rows[20:], given)
-        for rows, given in ((X, (y[:20], y[20:])), (table, labels))
-    ]
+    halves = ((X, (y[:20], y[20:])), (table, labels))
+    split = [lookalike.evaluate(model, rows[:20], rows[20:], given) for rows, given in halves]
     assert split[0] == split[1]
     nearest = np.argsort(((X[1:20, None] - X[20:]) ** 2).sum(axis=2), axis=1)[:, :10]
     assert split[0]["precision@10"].value == pytest.approx((y[20:][nearest] == y[1:20, None]).mean())

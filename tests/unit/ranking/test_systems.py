@@ -17,10 +17,8 @@ from lookalike.ranking.triplet_metrics import Bootstrap, candidate_pairs, contra
 
 def queries_of(mean, *, folds=range(5), seed=0):
     """Average precision of a method by fold and image; fold f tests the images f * 10 to f * 10 + 59."""
-    random = np.random.default_rng([seed, *folds])
-    return {
-        fold: pd.Series(mean + random.normal(scale=0.02, size=60), random.permutation(60) + 10 * fold) for fold in folds
-    }
+    rng = np.random.default_rng([seed, *folds])
+    return {fold: pd.Series(mean + rng.normal(scale=0.02, size=60), rng.permutation(60) + 10 * fold) for fold in folds}
 
 
 SIZES = {"n_train": 40, "n_test": 25}
@@ -101,9 +99,8 @@ PROBABILITIES = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 
 def test_holm_against_its_definition(p_values, n_missing):
     """The adjusted p of i is the largest (number of hypotheses with p >= p_j) p_j over all p_j <= p_i."""
     m = len(p_values)
-    literal = [
-        min(1.0, max((m - sum(other < q for other in p_values)) * q for q in p_values if q <= p)) for p in p_values
-    ]
+    steps = [(q, (m - sum(other < q for other in p_values)) * q) for q in p_values]
+    literal = [min(1.0, max(step for q, step in steps if q <= p)) for p in p_values]
     # what was not tested is no part of the family
     adjusted = holm([np.nan] * n_missing + p_values)
     assert np.isnan(adjusted[:n_missing]).all()
@@ -113,11 +110,8 @@ def test_holm_against_its_definition(p_values, n_missing):
 def test_queries_are_paired_within_the_folds_that_both_have():
     mixed = {fold: OASIS[fold].sample(frac=1, random_state=0) for fold in (4, 3, 2, 1)}
     table = paired(mixed, {fold: EUCLIDEAN[fold] for fold in (0, 1, 2, 3)})
-    expected = [
-        (fold, image, OASIS[fold][image] - EUCLIDEAN[fold][image])
-        for fold in (1, 2, 3)
-        for image in sorted(OASIS[fold].index)
-    ]
+    asked = [(fold, image) for fold in (1, 2, 3) for image in sorted(OASIS[fold].index)]
+    expected = [(fold, image, OASIS[fold][image] - EUCLIDEAN[fold][image]) for fold, image in asked]
     assert list(table.columns) == ["fold", "image_id", "difference"]
     assert list(table.itertuples(index=False, name=None)) == expected
     # a query without a positive is left out

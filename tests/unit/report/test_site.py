@@ -113,10 +113,7 @@ def test_the_front_page_draws_the_differences_behind_primary_claims_each_with_th
     assert cards.count("<img ") == 3, "of the papers with a picture"
     first = page.partition('id="primary"')[2].partition('id="gaps"')[0]
     best, deep = re.findall(r"<li>.*claims\.html#.*</li>", first)
-    named = (
-        'href="claims.html#claim-demo-best">OASIS is best.</a>',
-        "OASIS − MCML: +5.5 [+4.5, +6.5]; paper +6",
-    )
+    named = ('href="claims.html#claim-demo-best">OASIS is best.</a>', "OASIS − MCML: +5.5 [+4.5, +6.5]; paper +6")
     assert [part for part in named if part not in best] == []
     assert first.index("holds</span>\n<ul>") < first.index(best), "a claim stands below its verdict"
     assert first.index("not run</span>\n<ul>") < first.index(deep)
@@ -390,9 +387,8 @@ def test_a_frame_shows_numbers_short_names_in_words_and_says_what_it_leaves_out(
     assert cells(grid.html) == [["a", "1,235", "1", "yes"], ["b", MISSING, "20,000", "no"]]
     assert grid.html.count("number") == 2 + 4, "heads and cells of the two columns of numbers"
     assert (grid.n_rows, grid.rest, grid.sortable) == (2, 1, True)
-    frame = pd.DataFrame(
-        {"subset": "ten", "series": ["oasis", "by_chance", "x"], "n_folds": [5, 4, 5], "file": "a_b.png"}
-    )
+    columns = {"subset": "ten", "series": ["oasis", "by_chance", "x"], "n_folds": [5, 4, 5], "file": "a_b.png"}
+    frame = pd.DataFrame(columns)
     grid = frame_grid(telling(frame), "T", "t", titles={"series": {"x": "OASIS, printed"}})
     assert heads(grid.html) == ["line", "folds"]
     assert [row[0] for row in cells(grid.html)] == ["OASIS", "by chance", "OASIS, printed"]

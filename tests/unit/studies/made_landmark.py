@@ -95,15 +95,11 @@ def rankings(folder, queries, landmark, method):
     """Write the rankings of one run: the first query finds its images early after learning, the others before it."""
     own = queries[queries["landmark"] == landmark]
     early, late = [3, 4, 6, 5, 7, 8, 9, 10, 11, 12, 13], [7, 8, 5, 9, 10, 3, 11, 12, 4, 13, 6]
-    is_early = [(query == "all_souls_1") == (method == "soml-da") for query in own["query"]]
-    orders = np.array(
-        [[image, *(early if first else late)] for image, first in zip(own["image_id"], is_early, strict=True)]
-    )
+    found = [early if (query == "all_souls_1") == (method == "soml-da") else late for query in own["query"]]
+    orders = np.array([[image, *images] for image, images in zip(own["image_id"], found, strict=True)])
     scores = np.tile(np.linspace(1, 0, orders.shape[1]), (len(own), 1))
-    precisions = [
-        average_precision([list(order).index(image) + 1 for image in (3, 4, 6)], [list(order).index(5) + 1])
-        for order in orders
-    ]
+    places = [{image: rank for rank, image in enumerate(order, start=1)} for order in orders.tolist()]
+    precisions = [average_precision([rank[3], rank[4], rank[6]], [rank[5]]) for rank in places]
     path = folder / "sift-1m" / landmark / method / "0" / "ranks.npz"
     path.parent.mkdir(parents=True)
     names = own["query"].to_numpy(dtype=np.str_)

@@ -5,15 +5,8 @@ import pandas as pd
 from contract import ABSENT, changed_study, finished
 
 from lookalike.exhibits.results import results_frame
-from lookalike.studies.web.results import (
-    N_GALLERY,
-    N_QUERIES,
-    PRECISION,
-    STANDARD_ERROR,
-    counted,
-    timed_run,
-    times_of_ranker,
-)
+from lookalike.studies.web import results
+from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, STANDARD_ERROR, counted, timed_run
 
 FACTOR, EXPONENT = 2e-4, 0.95
 """Seconds of OASIS by number of images: a power law without noise."""
@@ -45,7 +38,7 @@ def ranker_times():
     fit |= {"n_train": 2_292_259, "n_validation": 20_000, "stopped": "limit"}
     curve = pd.DataFrame({"step": [0, 40, 80], "seconds": [0.0, 2400.0, 4800.0]})
     ends = (fit | {"ranker": ranker, "best_step": step} for ranker, step in enumerate((80, 40)))
-    return [row for end in ends for row in times_of_ranker(end, curve)]
+    return [row for end in ends for row in results.times_of_ranker(end, curve)]
 
 
 def toy_times(largest=2_292_259, *, unlearned=(), cut_off=()):

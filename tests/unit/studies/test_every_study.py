@@ -230,10 +230,8 @@ BOUND_OF = {id: bounds for ids, bounds in BOUNDS.items() for id in ids.split()}
 @pytest.mark.parametrize("id", CLAIMS)
 def test_each_claim_holds_and_fails_by_the_differences_that_its_text_says(id):
     claim = replace(CLAIMS[id], limits=(), protocol="")
-    settings, name = (
-        claim.settings or ("all",),
-        id.partition("-")[2] if id.startswith(("jmlr", "draft", "nips")) else id,
-    )
+    settings = claim.settings or ("all",)
+    name = id.partition("-")[2] if id.startswith(("jmlr", "draft", "nips")) else id
     pairs = [pair for part in claim.contrasts for pair in product([part.metric], part.first, part.second or [""])]
     about = {"role": lambda name: [name], "was_run": lambda *names: True, "scope_of": lambda claim: Scope(settings)}
 

@@ -6,28 +6,13 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
+import made_category as made
 import numpy as np
 import pandas as pd
 import pytest
 from contract import FAILS, HOLDS, NOT_RUN, OPEN, asked_of, changed_study, printed, verdict_on
 from contract import drawn as drawn_of
-from made_category import (
-    CLASSES,
-    DRAFT,
-    IDS,
-    JMLR,
-    LABELS,
-    METHODS,
-    PSD,
-    UNFINISHED,
-    VAR10,
-    VAR20,
-    fits,
-    images,
-    rows,
-    study,
-    study_with_all,
-)
+from made_category import DRAFT, IDS, JMLR, LABELS, PSD, UNFINISHED, VAR10, VAR20, fits, rows, study, study_with_all
 from plotted import named, ruled, words_on
 
 from lookalike.core.errors import LookalikeError
@@ -159,24 +144,15 @@ FIVE = {"oasis": 0.33, "mcml": 0.29, "lego": 0.27, "lmnn": 0.24, "euclidean": 0.
 EARLY, LATE = (0.2, 0.3, 0.31, 0.31, 0.3), (0.2, 0.22, 0.24, 0.26, 0.3)
 
 
-def peak_between():
-    """Curves with a peak at a step that the other has not, and one past the common end."""
-    often = rows("traced_map", psd_100=(0.2, 0.35, 0.3, 0.9), subset="var20", steps=(0, 400, 1000, 9000))
-    return given(often, rows("traced_map", psd_1000=(0.2, 0.34, 0.3), subset="var20"), subsets={"var20": VAR20})
-
-
-def constrained():
-    """A way of projecting that is better than OASIS, and variants that are not."""
-    numbers, variants = psd(oasis=(0.3, 0.3), psd_100=(0.35, 0.35)), ahead(**THREE)
-    return numbers | given(numbers["numbers"], ({**row, "setting": "var20"} for row in variants))
-
-
-def unsure_at_one_k():
-    """OASIS is lower than MCML at k = 5, in folds that do not agree about it."""
-    others = [row for row in top_k()["numbers"] if (row["method"], row["x"]) != ("mcml", 5)]
-    return top_k() | given(others, rows("p@k", turned=("mcml",), mcml=[0.27], steps=(5,)))
-
-
+# curves with a peak at a step that the other has not, and one past the common end
+OFTEN = rows("traced_map", psd_100=(0.2, 0.35, 0.3, 0.9), subset="var20", steps=(0, 400, 1000, 9000))
+PEAK_BETWEEN = given(OFTEN, rows("traced_map", psd_1000=(0.2, 0.34, 0.3), subset="var20"), subsets={"var20": VAR20})
+# a way of projecting that is better than OASIS, and variants that are not
+PROJECTED = psd(oasis=(0.3, 0.3), psd_100=(0.35, 0.35))
+CONSTRAINED = PROJECTED | given(PROJECTED["numbers"], ({**row, "setting": "var20"} for row in ahead(**THREE)))
+# OASIS is lower than MCML at k = 5, in folds that do not agree about it
+BUT_FOR_5 = [row for row in top_k()["numbers"] if (row["method"], row["x"]) != ("mcml", 5)]
+UNCLEAR_AT_5 = top_k() | given(BUT_FOR_5, rows("p@k", turned=("mcml",), mcml=[0.27], steps=(5,)))
 NOISY = given(rows(turned=("mcml",), oasis=0.33, mcml=0.275, lego=0.27, lmnn=0.24, euclidean=0.23))
 FEW = given(rows("map of few images", oasis=(0.2, 0.2), oasis_psd=(0.23, 0.23), steps=(5, 20)))
 ENDS = {"psd_100": 0.3, "psd_1000": 0.3, "psd_end": 0.33}
@@ -232,11 +208,11 @@ ONLY_OASIS = {"var10": VAR10, "var20": VAR20 | {"methods": ["oasis"]}}
         # schemes are scored at the validation stop and not at their peaks, which are read on their own steps
         ("jmlr-psd-end", psd(psd_100=(0.3, 0.31, 0.3), psd_1000=(0.3, 0.31, 0.3), psd_end=(0.28, 0.4, 0.3)), FAILS,
          "psd-end is 2.0 points lower than psd-1000 in mAP at stop"),
-        ("jmlr-psd-rarely", peak_between(), FAILS, "1.0 points lower than psd-100 in mAP at the peak, p < 0.001"),
-        ("jmlr-constraints", constrained(), FAILS, "OASIS is 5.0 points lower than psd-100"),
+        ("jmlr-psd-rarely", PEAK_BETWEEN, FAILS, "1.0 points lower than psd-100 in mAP at the peak, p < 0.001"),
+        ("jmlr-constraints", CONSTRAINED, FAILS, "OASIS is 5.0 points lower than psd-100"),
         # at the size of the gallery all rankings have the same images
         ("jmlr-every-k", top_k(), HOLDS, "at 29 of 29 values of k"),
-        ("jmlr-every-k", unsure_at_one_k(), OPEN, "it is higher at 28 of 29 values of k"),
+        ("jmlr-every-k", UNCLEAR_AT_5, OPEN, "it is higher at 28 of 29 values of k"),
     ],
 )  # fmt: skip
 def test_a_verdict_and_what_it_is_told_by(claim, numbers, verdict, words):
@@ -332,7 +308,7 @@ def test_claims_are_about_printed_subsets_and_those_of_figure_9_fall_back_on_wha
     ids = dict(zip(PSD, ("oasis-psd-end", "oasis-psd-20000", "oasis-psd-2000"), strict=True))
     numbers = psd(psd_100=0.3, psd_1000=0.33)["numbers"]
     numbers = [{**row, "method": ids[row["method"]], "setting": "var10"} for row in numbers]
-    specs = {ids[method]: METHODS[method] for method in PSD}
+    specs = {ids[method]: made.METHODS[method] for method in PSD}
     toys = study(numbers, projected=list(specs), specs=specs)
     verdict = decide(CLAIMS["jmlr-psd-rarely"], toys)
     assert verdict.outcome == HOLDS
@@ -385,7 +361,7 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
     ]
     for row in rows:  # OASIS gains more on later halves
         row["value"] += 0.01 * int(row["setting"][-1]) * (row["method"] == "oasis")
-    manifest = pd.DataFrame({"image_id": range(20), "label": CLASSES, "status": "ok"})
+    manifest = pd.DataFrame({"image_id": range(20), "label": made.CLASSES, "status": "ok"})
     section = {"methods": ["oasis", "mcml", "euclidean"], "minima": ["mcml-factor"], "halves": plain(halves)}
     without = {"variants": [], "set_aside": [], "timed": [], "equal": {}, "projected": []}
     given = {"tables": {"manifest": manifest}, "specs": {"mcml-factor": {}}, "subsets": None}
@@ -558,7 +534,7 @@ PATCH = np.array([row.split() for row in ROWS]).astype(np.uint8)
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
-    tables, files = images(tmp_path_factory.mktemp("described"))
+    tables, files = made.images(tmp_path_factory.mktemp("described"))
     return study(tables=tables, files=files)
 
 

@@ -243,11 +243,9 @@ def test_new_classes_are_ranked_by_what_the_other_half_taught(fold):
     settings, scores = {"steps": 400, "points": 3, "aggressiveness": 0.3}, []
     classes = np.unique(fold.split["label"])[generator(5, "category", "toy", "fold", 0, "transfer").permutation(4)]
     for names in (classes[:2], classes[2:]):
-        learned = fold.split["label"].isin(names)
-        taught = run_fold(
-            replace(fold, split=fold.split[learned]), spec(select={"aggressiveness": [0.3]}, trace=settings)
-        )
-        (train, _), (test, labels) = images_of(fold.split[learned], "train"), images_of(fold.split[~learned], "test")
+        half = fold.split["label"].isin(names)
+        taught = run_fold(replace(fold, split=fold.split[half]), spec(select={"aggressiveness": [0.3]}, trace=settings))
+        (train, _), (test, labels) = images_of(fold.split[half], "train"), images_of(fold.split[~half], "test")
         X = tfidf_rows(fold.counts[test], inverse_document_frequencies(fold.counts[train]))
         ranked = rank_leave_one_out(taught.model, X, labels).mean_average_precision()
         scores.append([taught.metrics["map"], ranked])

@@ -9,19 +9,7 @@ import pandas as pd
 import pytest
 from contract import FAILS, HOLDS, NOT_RUN, OPEN, ROOT, asked_of, changed_study, contrasted, finished, verdict_on
 from contract import drawn as drawn_of
-from made_finegrained import (
-    FITS,
-    LEVELS,
-    N_MADE,
-    REAL,
-    SHARES,
-    UNIFORM,
-    given,
-    study,
-    toy_curves,
-    toy_pairs,
-    toy_triplets,
-)
+from made_finegrained import FITS, LEVELS, REAL, SHARES, UNIFORM, given, study
 from plotted import named, ruled, words_on
 
 from lookalike.core.settings.model import plain
@@ -34,20 +22,11 @@ from lookalike.ranking import triplet_metrics
 from lookalike.ranking.triplet_metrics import intervals
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained import study as planning
+from lookalike.studies.finegrained import systems as naming
 from lookalike.studies.finegrained.contrasts import contrasts
 from lookalike.studies.finegrained.results import results_of
 from lookalike.studies.finegrained.study import FinegrainedStudy, describer_module
-from lookalike.studies.finegrained.systems import (
-    ALL,
-    FEATURES,
-    TABLE1,
-    TABLE2,
-    is_learned,
-    ordered_systems,
-    sampled_share,
-    system_and_seed,
-    system_title,
-)
+from lookalike.studies.finegrained.systems import ALL, FEATURES, TABLE1, TABLE2, system_and_seed, system_title
 
 DEMO, RATED = "demo_triplets", "triplets"
 SAMPLED = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
@@ -141,12 +120,12 @@ def test_files_lie_where_settings_say_and_a_network_depends_on_its_own_sampling_
 
 def test_which_systems_need_what_and_how_they_are_called():
     names = ("multiscale-weighted-060", "deep-ranking", "convnet", "multiscale-weighted-6")
-    assert [sampled_share(name, 40) for name in names] == [("weighted", 60), ("weighted", 40), None, None]
-    assert [is_learned(system) for system in TABLE1] == [False] * 6 + [True] * 4
+    assert [naming.sampled_share(name, 40) for name in names] == [("weighted", 60), ("weighted", 40), None, None]
+    assert [naming.is_learned(system) for system in TABLE1] == [False] * 6 + [True] * 4
     assert system_title(UNIFORM) == "Multiscale, uniform, 0% out-of-class"
     assert system_title("multiscale-weighted-040", short=True) == "weighted 40%"
     expected = (*TABLE1[:-1], *TABLE2, SAMPLED[0], SAMPLED[-1], UNIFORM, "other")
-    assert ordered_systems(["other", UNIFORM, SAMPLED[-1], SAMPLED[0], *TABLE2, *reversed(TABLE1)]) == expected
+    assert naming.ordered_systems(["other", UNIFORM, SAMPLED[-1], SAMPLED[0], *TABLE2, *reversed(TABLE1)]) == expected
 
 
 CLAIMS = asked_of("finegrained")
@@ -185,9 +164,7 @@ def test_numbers_say_whether_images_are_made_by_code_and_evidence_has_both_metri
         ("colour", "random", "colour", "random", 1, OPEN),
     ],
 )
-def test_filters_have_colour_where_they_gained_it_over_a_random_start(
-    tmp_path, convnet, classifier, shallow, start, n, outcome
-):
+def test_filters_have_colour_if_gained_over_a_random_start(tmp_path, convnet, classifier, shallow, start, n, outcome):
     random, files = np.random.default_rng(1), []
 
     def drawn(kind):
@@ -272,18 +249,18 @@ TRAININGS = {"hog": ["hog"], "deep-ranking": ["deep-ranking", "deep-ranking-seed
 @pytest.fixture
 def measured():
     """Outcomes of a feature and of two trainings of a network, and the tables beside them; two images are one."""
-    random, triplets = np.random.default_rng(0), toy_triplets()
+    random, triplets = np.random.default_rng(0), made.toy_triplets()
     names = [name for own in TRAININGS.values() for name in own]
     frame = pd.DataFrame([(name, triplet) for name in names for triplet in triplets["triplet"]])
     frame.columns = ["system", "triplet"]
     outcomes = frame.assign(outcome=random.choice([0, 0.5, 1], len(frame)), in_top=random.random(len(frame)) < 0.7)
-    checksums = ["same" if image in (0, 10) else str(image) for image in range(N_MADE)]
-    manifest = pd.DataFrame({"image_id": range(N_MADE), "sha256": checksums})
-    return {"outcomes": outcomes, "triplets": triplets, "pairs": toy_pairs(), "manifest": manifest}
+    checksums = ["same" if image in (0, 10) else str(image) for image in range(made.N_MADE)]
+    manifest = pd.DataFrame({"image_id": range(made.N_MADE), "sha256": checksums})
+    return {"outcomes": outcomes, "triplets": triplets, "pairs": made.toy_pairs(), "manifest": manifest}
 
 
 def test_contrasts_are_those_of_the_paired_bootstrap_of_which_results_over_seeds_are_the_levels(measured, monkeypatch):
-    rows = results_of(*measured.values(), FITS, {"deep-ranking-seed2": toy_curves()["deep-ranking"]})
+    rows = results_of(*measured.values(), FITS, {"deep-ranking-seed2": made.toy_curves()["deep-ranking"]})
     bootstrap = triplet_metrics.Bootstrap(0, 5, manifest=measured["manifest"], trainings=TRAININGS)
     levels = intervals(*list(measured.values())[:3], bootstrap)
     means = rows.groupby(["setting", "method", "metric"])["value"].mean()
@@ -478,9 +455,8 @@ def test_the_drawing_is_a_real_step_of_the_sampler_and_depends_on_its_seed_alone
     pd.testing.assert_frame_equal(frame, again.frame)
     assert not frame.equals(other.frame)
     role = {name: frame[frame["role"] == name] for name in frame["role"].unique()}
-    arriving, out, query, positive, negative = (
-        role[name].iloc[0] for name in ("arriving", "pushed out", "query", "positive", "negative")
-    )
+    names = ("arriving", "pushed out", "query", "positive", "negative")
+    arriving, out, query, positive, negative = (role[name].iloc[0] for name in names)
     assert query["category"] == positive["category"] != negative["category"]
     assert arriving["category"] == out["category"] != query["category"]
     kept = role["kept"]

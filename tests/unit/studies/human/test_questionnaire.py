@@ -18,13 +18,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_table
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human import questionnaire
-from lookalike.studies.human.questionnaire import (
-    plan_fingerprint,
-    plan_from_neighbours,
-    plan_of_run,
-    read_plan,
-    write_page,
-)
+from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours, read_plan, write_page
 from lookalike.studies.human.ratings import ANSWERS, COLUMNS, FILE_COLUMNS, read_ratings, results_of, simulated_panel
 
 
@@ -94,8 +88,8 @@ def test_a_plan_of_a_run_relates_images_of_one_class():
     for rankings, there, wanted in ((bare, 0, 1), (found, 1, 10)):
         message = f"OASIS has {there} neighbours of each of its 4 test images, and {wanted} are to be shown"
         with pytest.raises(LookalikeError, match=message):
-            plan_of_run(rankings, manifest, n_retrieved=wanted, **run)
-    plan = plan_of_run(found, manifest, n_retrieved=1, **run)
+            questionnaire.plan_of_run(rankings, manifest, n_retrieved=wanted, **run)
+    plan = questionnaire.plan_of_run(found, manifest, n_retrieved=1, **run)
     assert set(plan["query_image"]) == {4, 5, 9}, "those of the larger class come first"
     retrieved = plan[plan["role"] == "retrieved"].set_index("query_image")["image"]
     assert retrieved.to_dict() == {9: 4, 4: 5, 5: 9}

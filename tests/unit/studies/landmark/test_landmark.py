@@ -154,11 +154,6 @@ def test_what_all_landmarks_of_a_draw_share_counts_as_often_as_there_are_draws(g
     assert (sampled.low < test.mean < sampled.high, sampled.interval) == (True, "landmarks and samples")
 
 
-@pytest.fixture(scope="module")
-def oxford():
-    return study(runs())
-
-
 def table_of(study, number=1):
     """A table of the paper, its cells by landmark and method, and the study as it draws it."""
     table, study = drawn(study, f"soml-aaai-2014/table{number}")
@@ -201,15 +196,15 @@ def test_the_lead_over_oasis_is_of_words_features_and_constants():
     assert [*first.get_xticks(), *(tick.get_text() for tick in first.get_xticklabels())] == [390, 1850, "400", "all"]
 
 
-def test_a_row_is_the_mean_and_spread_of_its_draws_with_printed_and_landmarks_are_averaged_within_each_draw(oxford):
-    _, cells, _ = table_of(oxford)
+def test_a_row_is_the_mean_and_spread_of_its_draws_with_printed_and_landmarks_are_averaged_within_each_draw():
+    _, cells, oxford = table_of(study(runs()))
     row, own = cells.loc["hertford", "tfidf"], 100 * of_tfidf(runs(), subset="hertford")["map"]
     assert (row["ours"], row["ours_std"]) == pytest.approx((own.mean(), own.std(ddof=1)))
     assert (row["printed"], row["printed_cell"], row["n"]) == (31.16, "31.16", 5)
     assert list(dict.fromkeys(cells.index.get_level_values("method"))) == oxford.methods
     own, key = of_tfidf(runs()), ("mean", "tfidf")
     by_draw = 100 * own.groupby("fold")["map"].mean()
-    found = table_of(oxford)[1].loc[key, ["ours", "ours_std", "n"]]
+    found = cells.loc[key, ["ours", "ours_std", "n"]]
     assert found.tolist() == pytest.approx([by_draw.mean(), by_draw.std(ddof=1), 5])
     # a draw without one of the landmarks has no mean over all of them
     gone = select(own, subset="bodleian", fold=3).index

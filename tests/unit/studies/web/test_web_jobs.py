@@ -214,19 +214,6 @@ SIMULATION = {"n_images": 150, "seed": 3, "words": 300, "nonzeros": 15}
 SIMULATION |= {"topic_words": 20, "style_words": 20, "styles": 5}
 
 
-@pytest.fixture
-def runs(monkeypatch):
-    """Collect what `train` returns."""
-    seen, train = [], large_scale.train
-
-    def keep(*arguments, **options):
-        seen.append(train(*arguments, **options))
-        return seen[-1]
-
-    monkeypatch.setattr(large_scale, "train", keep)
-    return seen
-
-
 def timed(seed=1, **changes):
     timing = TIMING.model_copy(update=changes)
     return numbers_of(time_oasis(WebSimulation(**SIMULATION), timing, HELD_OUT, seed=seed))
@@ -239,7 +226,9 @@ def numbers_of(rows):
     return took["method"], took["x"], took["value"], bool(limited["value"])
 
 
-def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(runs):
+def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(monkeypatch):
+    runs, train = [], large_scale.train
+    monkeypatch.setattr(large_scale, "train", lambda *given, **more: runs.append(train(*given, **more)) or runs[-1])
     method, n_images, seconds, is_limited = timed()
     (run,) = runs
     # powers of two near the number of images, which blocks of steps divide
@@ -264,18 +253,9 @@ def toy_run(scores, stopped):
     return TrainingRun(W=np.eye(1, dtype=np.float32), **run, n_steps=64 * (len(scores) - 1), stopped=stopped)
 
 
-@pytest.mark.parametrize(
-    ("stopped", "scores", "steps"),
-    [
-        ("limit", [0.1, 0.5, 0.5, 0.4], 64),
-        ("saturated", [0.9, 0.2, 0.1], 0),
-        ("limit", [0.1, 0.2, 0.3], 128),
-        ("saturated", [0.1, 0.2, 0.3], 128),
-    ],
-)
-def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out_by_the_clock(
-    monkeypatch, stopped, scores, steps
-):
+@pytest.mark.parametrize("stopped", ["limit", "saturated"])
+@pytest.mark.parametrize(("scores", "steps"), [([0.1, 0.5, 0.5, 0.4], 64), ([0.9, 0.2], 0), ([0.1, 0.2, 0.3], 128)])
+def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out(monkeypatch, stopped, scores, steps):
     monkeypatch.setattr(runtime, "_learn", lambda *arguments: toy_run(scores, stopped))
     assert timed()[2:] == (steps / 32 * 1.5, stopped == "limit")
 
