@@ -100,10 +100,8 @@ def primary(id, run, paper, text, place="", exhibit="table4"):
     return claims_of([dict.fromkeys(names, "") | about | {"predicate": "within", "seen": "One fold."}])[0]
 
 
-PRIMARY = [
-    primary("best", "demo", JMLR, "OASIS is best.", "section 5, Table 4"),
-    primary("deep", "triplets", DEEP, "It ranks best.", "Table 1"),
-]
+PRIMARY = [primary("best", "demo", JMLR, "OASIS is best.", "section 5, Table 4")]
+PRIMARY += [primary("deep", "triplets", DEEP, "It ranks best.", "Table 1")]
 
 
 def write_claims(results, *rows, claims=PRIMARY, kept=()):
@@ -117,9 +115,8 @@ def write_claims(results, *rows, claims=PRIMARY, kept=()):
 def neighbours(study):
     """Queries with their nearest images before and after learning."""
     images = [f"results/{study.dataset}/images/{number}.png" for number in range(4)]
-    found = [
-        Found(image, f"class {place % 2}", (RIGHT, WRONG)[place % 2], "0.500") for place, image in enumerate(images)
-    ]
+    marks = (RIGHT, WRONG) * 2
+    found = [Found(image, f"class {place % 2}", marks[place], "0.500") for place, image in enumerate(images)]
     entries = []
     for place, image in enumerate(images):
         before = Ranking("Before learning: Euclidean", tuple(found[:3]), "2 of 3 of its class (67 %)")
@@ -163,13 +160,10 @@ def write_toy_results(folder):
         path = results / "demo" / "images" / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", (160, 120), colour).save(path)
-    for dataset, room, synthetic, why in (
-        ("demo", "category", False, ""),
-        ("caltech256", "category", False, NOT_RUN),
-        ("demo_triplets", "finegrained", True, ""),
-        ("websim_demo", "web", True, ""),
-    ):
-        write_study(results, dataset, room, synthetic=synthetic, not_run=why)
+    write_study(results, "demo", "category", synthetic=False)
+    write_study(results, "caltech256", "category", synthetic=False, not_run=NOT_RUN)
+    write_study(results, "demo_triplets", "finegrained")
+    write_study(results, "websim_demo", "web")
     write_claims(results, *CLAIMS)
     (results / "demo" / "exhibits" / "headline.txt").write_text("mAP 41 %\n")
     add_record(folder / "logs", "draw_category", ["results/demo/category/metrics.parquet"],
@@ -201,10 +195,8 @@ def toy_exhibit(id, draw, room="category", **about):
 def write_study(results, dataset, room, *, synthetic=True, not_run=""):
     """Write all exhibits of one toy study; images are found from the folder that holds the results."""
     needs = ["metrics"] if not_run else []
-    exhibits = [
-        toy_exhibit(id, draw, room, title=title, needs=needs, order=order)
-        for order, (id, title, draw) in enumerate(EXHIBITS[room])
-    ]
+    rows = enumerate(EXHIBITS[room])
+    exhibits = [toy_exhibit(id, draw, room, title=title, needs=needs, order=n) for n, (id, title, draw) in rows]
     study = toy_study(dataset, synthetic=synthetic).finished({}, not_run=not_run)
     with chdir(results.parent):
         write_exhibits(exhibits, study, results / dataset / "exhibits")

@@ -44,7 +44,6 @@ def too_small(canvas):
     share = sum(width * height for width, height in sides) / (canvas.get_figwidth() * canvas.get_figheight())
     small = [f"{w:.2f} x {h:.2f} inches" for w, h in sides if w < LEAST_WIDTH or h < LEAST_HEIGHT]
     if small or share < LEAST_SHARE:
-        return (
-            f"axes with data have {share:.0%} of the picture, and of these are too small: {', '.join(small) or 'none'}"
-        )
+        few = ", ".join(small) or "none"
+        return f"axes with data have {share:.0%} of the picture, and of these are too small: {few}"
     return ""

@@ -54,10 +54,8 @@ class Project:
     folder: Path
 
     def command(self, *arguments, cores=2, config="tests/workflow/tiny.yaml"):
-        return [
-            *(sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments),
-            *("--configfile", str(self.folder / config)),  # last: it takes every word that follows
-        ]
+        last = ("--configfile", str(self.folder / config))  # which takes every word that follows
+        return [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments, *last]
 
     def environment(self):
         kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

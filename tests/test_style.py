@@ -12,8 +12,6 @@ pytestmark = pytest.mark.lint
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON_TOOLS = Path(sys.executable).parent
-
-
 CHECKS = ("ruff check .", "ruff format --check .", "mypy", "snakefmt --check Snakefile workflow", "snakemake --lint")
 
 

@@ -1,4 +1,4 @@
-"""The documentation site: it builds strictly, what it generates is right, and its how-to pages do what they say."""
+"""The documentation site builds strictly and is right, how-to pages do what they say, notebooks lie as they should."""
 
 import json
 import re
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ from snakemake.utils import update_config
 from lookalike import learners
 from lookalike.exhibits.claims import PREDICATES, claims_of
 from lookalike.exhibits.contrasts import Contrast
+from lookalike.exhibits.registry import PAPERS
 from lookalike.exhibits.statuses import Outcome
 from lookalike.learners.registry import MODULES
 from lookalike.studies.rooms import all_exhibits, claim_rows
@@ -27,6 +29,7 @@ from lookalike.studies.settings import Settings, checked
 DOCS = ROOT / "docs"
 KEPT_RUNS = ROOT / "workflow/resources/runs"
 PAGES = sorted(DOCS.rglob("*.md"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 SPHINX = Path(sys.executable).with_name("sphinx-build")
 CAPTIONED = re.compile(r"^In `(\S+)`:\n\n```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
@@ -70,17 +73,15 @@ def test_the_page_about_own_vectors_prints_what_it_shows(tmp_path):
 
 def test_the_table_of_learners_says_what_each_learns_from():
     rows = re.findall(r"^([A-Z]\w+)  +(\w[\w, ]*?)  +\S", learners.__doc__, flags=re.MULTILINE)
-    assert {name: {*kinds.split(", ")} for name, kinds in rows} == {
-        name: set(learner.accepts) for name, learner in learners.LEARNERS.items()
-    }
+    accepted = {name: set(learner.accepts) for name, learner in learners.LEARNERS.items()}
+    assert {name: {*kinds.split(", ")} for name, kinds in rows} == accepted
 
 
 def test_the_site_builds_strictly_and_needs_no_network(site):
     pages, address = list(site.rglob("*.html")), r"<(?:script|link|img)[^>]*(?:src|href)=\"(https?:[^\"]*)\""
     assert len(pages) > len(PAGES)  # an index and a search besides
-    assert {
-        page.name: found for page in pages if (found := re.findall(address, page.read_text(encoding="utf-8")))
-    } == {}
+    foreign = {page.name: re.findall(address, page.read_text(encoding="utf-8")) for page in pages}
+    assert not any(foreign.values()), foreign
 
 
 def test_pages_have_what_data_settings_and_code_say_now(parts):
@@ -105,9 +106,8 @@ def test_numbers_come_from_kept_runs(parts, tmp_path):
 
 def test_where_soml_comes_above_oasis_is_as_the_kept_run_has_it():
     points = pd.read_csv(KEPT_RUNS / "landmarks11-words-lead.csv")
-    few, every = (
-        points.query(f"constants == 'printed' and {chosen}") for chosen in ("n_features < 800", "features == 'all'")
-    )
+    printed = points.query("constants == 'printed'")
+    few, every = printed.query("n_features < 800"), printed.query("features == 'all'")
     assert (len(few), len(every), few["high"].max() < 0) == (18, 6, True)
     assert every["low"].max() < 0 < every["high"].min()
     above = every.loc[every["mean"] > 0, ["method", "words"]]
@@ -116,18 +116,16 @@ def test_where_soml_comes_above_oasis_is_as_the_kept_run_has_it():
 
 
 def test_every_key_rule_command_and_learner_is_in_the_reference(site):
-    configuration, rules, commands = (
-        (DOCS / f"reference/{page}.md").read_text() for page in ("configuration", "rules", "command-line")
-    )
+    pages = (DOCS / f"reference/{page}.md" for page in ("configuration", "rules", "command-line"))
+    configuration, rules, commands = (page.read_text() for page in pages)
     assert all(f"## `{key}`" in configuration for key in Settings.model_fields)
     assert "  - `count`: *integer; at least 2, at most 100; default `10`*. Number of rankers" in configuration
     code = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     named = {*re.findall(r"^ *rule (\w+):", code, flags=re.MULTILINE)}
     assert len(named) >= 25
     assert all(f"- `{name}`" in rules for name in named)
-    assert all(
-        f"## `lookalike {name}`" in commands for name in ("fit", "rank", "evaluate", "rate", "evaluate-triplets")
-    )
+    some = ("fit", "rank", "evaluate", "rate", "evaluate-triplets")
+    assert all(f"## `lookalike {name}`" in commands for name in some)
     for name, module in MODULES.items():
         page = (site / f"reference/api/modules/lookalike.learners.{module}.html").read_text(encoding="utf-8")
         text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
@@ -179,11 +177,9 @@ def apply_edits(page, folder):
     for language, name, text in documented_edits(page):
         path = folder / name
         if language == "diff":
-            before = path.read_text(encoding="utf-8")
+            before, lines = path.read_text(encoding="utf-8"), text.splitlines()
             # a blank line belongs to what is found and to what is put there
-            old, new = (
-                "".join(f"{line[1:]}\n" for line in text.splitlines() if line[:1] in ("", " ", sign)) for sign in "-+"
-            )
+            old, new = ("".join(f"{line[1:]}\n" for line in lines if line[:1] in ("", " ", sign)) for sign in "-+")
             assert before.count(old) == 1, f"{page.name}: this stands in {name} {before.count(old)} times:\n{old}"
             text = before.replace(old, new)
         else:
@@ -268,3 +264,34 @@ def test_adding_a_data_set_is_a_valid_configuration():
     settings = own_settings()
     update_config(settings, yaml.safe_load(text))
     assert checked(settings).category["shapes"].splits.train == 25
+
+
+def calls(path, function):
+    """First argument of every call of a function or method in the code of a notebook, a text."""
+    cells = nbformat.read(path, as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    return re.findall(rf'\b{function}\("([^"]+)"', code)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_nothing_of_a_run_is_in_a_notebook_and_it_reads_results_through_the_package_alone(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert path.read_text(encoding="utf-8") == nbformat.writes(notebook, indent=1) + "\n"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    assert notebook.metadata == {"kernelspec": kernel, "language_info": {"name": "python"}}
+    assert all(cell.metadata == {} for cell in notebook.cells)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [(cell.outputs, cell.execution_count) for cell in code] == [([], None)] * len(code)
+    names = [cell.id for cell in notebook.cells]
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if re.fullmatch("[0-9a-f]{8}", name)], "names that stay, none drawn at random"
+    assert calls(path, "(?:open|read_parquet|read_csv)") == []
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_each_paper_has_a_notebook_that_shows_its_exhibits_and_own_images_have_one(paper):
+    assert {path.stem for path in NOTEBOOKS} == {*(name.replace("-", "_") for name in PAPERS), "your_own_images"}
+    path = ROOT / f"notebooks/{paper.replace('-', '_')}.ipynb"
+    assert calls(path, "PaperReader") == [paper]
+    assert sorted(calls(path, "show")) == sorted(own.name for own in all_exhibits().values() if own.paper == paper)

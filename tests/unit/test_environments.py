@@ -11,9 +11,6 @@ from lookalike.core.fingerprint import imported_modules
 
 ENVS = ROOT / "envs"
 LOCKS = sorted(ENVS.glob("requirements*.txt"))
-CONDA = sorted(ENVS.glob("*.yaml"))
-# of these pip's version has a fourth number, that of the wheel
-WHEEL_NUMBERED = {"py-opencv"}
 
 
 def locked_versions(lock):
@@ -38,7 +35,7 @@ def test_locks_have_one_version_of_each_package_and_those_of_the_networks_alone_
     assert with_torch == {"requirements-deep.txt", "requirements-deep-cpu.txt"}
 
 
-@pytest.mark.parametrize("environment", CONDA, ids=lambda path: path.name)
+@pytest.mark.parametrize("environment", sorted(ENVS.glob("*.yaml")), ids=lambda path: path.name)
 def test_conda_environment_names_the_locked_versions(environment):
     runtime = locked_versions(ENVS / "requirements-deep.txt") | locked_versions(ENVS / "requirements.txt")
     dependencies = yaml.safe_load(environment.read_text())["dependencies"]
@@ -48,7 +45,8 @@ def test_conda_environment_names_the_locked_versions(environment):
     for entry in packages:
         name, version = re.fullmatch(r"(\S+) =(\S+)", entry).groups()
         locked = runtime[pip_names.get(name, name)]
-        assert (locked.rpartition(".")[0] if name in WHEEL_NUMBERED else locked) == version, entry
+        # of this one pip's version has a fourth number, that of the wheel
+        assert (locked.rpartition(".")[0] if name == "py-opencv" else locked) == version, entry
 
 
 def test_the_lowest_lock_has_every_lower_bound_but_that_of_torch():

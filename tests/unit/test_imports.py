@@ -83,11 +83,10 @@ def test_torch_is_imported_by_the_networks_alone_these_only_when_they_are_asked_
 HEAVY = {"matplotlib", "sklearn", "numba", "torch"}
 LISTS = f"from lookalike.exhibits.registry import exhibits_of\nfor room in {registry.ROOMS!r}: exhibits_of(room)"
 SAMPLING = f"import lookalike.{SAMPLER} as sampler; sampler.warm_up()"
+WITHOUT = [("import lookalike.studies.settings", HEAVY), (LISTS, HEAVY), (SAMPLING, {"torch"})]
 
 
-@pytest.mark.parametrize(
-    ("code", "lacking"), [("import lookalike.studies.settings", HEAVY), (LISTS, HEAVY), (SAMPLING, {"torch"})]
-)
+@pytest.mark.parametrize(("code", "lacking"), WITHOUT)
 def test_settings_lists_of_exhibits_and_the_sampler_work_without_what_is_heavy(code, lacking):
     subprocess.run([sys.executable, "-c", f"import sys; sys.modules |= dict.fromkeys({lacking})\n{code}"], check=True)
 

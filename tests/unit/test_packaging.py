@@ -55,12 +55,9 @@ def test_the_wheels_metadata_ask_for_the_learners_alone(wheel):
 
 
 # which extra, itself or another that it names, has what these rooms of the package import
-ROOMS = {
-    "images": ("app", "data", "features", "ranking", "core", "studies/human"),
-    "report": ("report", "exhibits", "core"),
-    "deep": ("deep",),
-    "workflow": ("studies", "data", "features", "ranking", "exhibits", "report"),
-}
+ROOMS = {"images": ("app", "data", "features", "ranking", "core", "studies/human"), "deep": ("deep",)}
+ROOMS |= {"workflow": ("studies", "data", "features", "ranking", "exhibits", "report")}
+ROOMS |= {"report": ("report", "exhibits", "core")}
 
 
 @pytest.mark.parametrize("extra", ROOMS)

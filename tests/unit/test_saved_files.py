@@ -141,12 +141,9 @@ LOG = QueryLog([1, 0, 3], [0, 2, 1], np.array([1, 2, 0.1], dtype=np.float32), 5,
 GRADED = RelevanceData.from_pairs([7, 3, 9], ["cat", "cat", "dog"], [7], [3], [0.5])
 RANKED = Rankings(np.array([0, 1, 3]), np.array([1, 2, 4], np.int32), 5, np.array([7, 9], np.int32))
 WITH_NEIGHBOURS = replace(RANKED, neighbours=np.eye(2, dtype=np.int32), neighbour_scores=np.eye(2, dtype=np.float32))
-LANDMARKS = LandmarkRankings(
-    queries=np.array(["gate_1", "gate_2"]),
-    average_precision=np.array([[0.5, np.nan], [0.25, 1]]),
-    top=np.array([[4, 1], [2, 0]], np.int32),
-    top_scores=np.array([[0.9, 0.1], [0.8, 0.2]], np.float32),
-)
+TOP = np.array([[4, 1], [2, 0]], np.int32)
+PRECISION = np.array([[0.5, np.nan], [0.25, 1]])
+LANDMARKS = LandmarkRankings(np.array(["gate_1", "gate_2"]), PRECISION, TOP, top_scores=np.float32(TOP / 9))
 SAVED = [LOG, GRADED, RelevanceData.from_labels([], []), RANKED, WITH_NEIGHBOURS, LANDMARKS]
 
 
@@ -221,11 +218,10 @@ def test_what_was_saved_without_a_sum_is_read_with_one_warning(tmp_path, monkeyp
 
 KIND = Kind("thing", 1, "make it again")
 ABOUT = {"names": [f"row {i}" for i in range(300)]}
+LIMITS = {"LARGEST_MODEL": "at most 0 MB are read", "LARGEST_TEXT": "more than any model"}
 
 
-@pytest.mark.parametrize(
-    ("limit", "words"), [("LARGEST_MODEL", "at most 0 MB are read"), ("LARGEST_TEXT", "more than any model")]
-)
+@pytest.mark.parametrize(("limit", "words"), LIMITS.items())
 def test_a_model_that_is_too_large_is_neither_read_nor_written(tmp_path, monkeypatch, limit, words):
     write_model(whole := tmp_path / "whole.lookalike", KIND, ABOUT, {"a": X})
     monkeypatch.setattr(model_file, limit, 1000)

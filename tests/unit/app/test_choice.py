@@ -7,19 +7,8 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lookalike.app import evaluation
-from lookalike.app.choice import (
-    TIE,
-    blend_for_new_classes,
-    candidates_for_seen,
-    choose_for_seen,
-    choose_learner,
-    choose_scaling,
-    helped,
-    judged_rows,
-    weight_of,
-    worse_than_none,
-)
+from lookalike.app import choice, evaluation
+from lookalike.app.choice import blend_for_new_classes, choose_for_seen, choose_learner, weight_of, worse_than_none
 from lookalike.app.commands import _evaluated
 from lookalike.app.evaluation import compare_on_labels
 from lookalike.app.learning import OURS, checked_settings, train
@@ -187,15 +176,15 @@ def test_vectors_are_scaled_as_no_learning_ranks_them_best(wins):
         X = (np.repeat(np.arange(8), 20)[:, None] + 1 + 0.01 * X).astype(np.float32)
     if wins == "standard":
         X[:, 0] = 100 * np.random.default_rng(1).normal(size=len(X))
-    scaling, values = choose_scaling(X, y, 0)
+    scaling, values = choice.choose_scaling(X, y, 0)
     assert scaling.how == wins
-    assert values[wins] >= max(values.values()) - TIE
+    assert values[wins] >= max(values.values()) - choice.TIE
 
 
 def test_a_classifier_is_chosen_for_seen_classes_only_where_it_is_better():
     X, y = of_classes(useful=4, noise=12)
     default = choose_learner(X, y)
-    candidates = candidates_for_seen(default, X, y)
+    candidates = choice.candidates_for_seen(default, X, y)
     assert [name for name, _ in candidates] == ["MCML", "LDA", *3 * ["LogisticRegression"]]
     best, listing = choose_for_seen(candidates, X, y, 0, trained, silent)
     values = {name: float(value) for value, name in (part.split(" ", 1) for part in listing.split(", "))}
@@ -226,15 +215,14 @@ def test_arrays_are_fitted_asked_and_compared_and_the_model_knows_for_whom(class
         Similarity(learner="Euclidean").fit(X, y).compare(X, y)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"), [({"classes": "old"}, "classes must be 'new' or 'seen'"), ({"scaling": "log"}, "no scaling")]
-)
+WRONG = [({"classes": "old"}, "classes must be 'new' or 'seen'"), ({"scaling": "log"}, "no scaling")]
+GAINS = {"better than": (0.01, 0.2), "worse than": (-0.2, -0.01), "neither better nor worse than": (-0.1, 0.1)}
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG)
 def test_wrong_words_are_refused(wrong, message):
     with pytest.raises(LookalikeError, match=message):
         Similarity(**wrong).fit("nowhere.npy")
-
-
-GAINS = {"better than": (0.01, 0.2), "worse than": (-0.2, -0.01), "neither better nor worse than": (-0.1, 0.1)}
 
 
 @pytest.mark.parametrize("word", GAINS)
@@ -242,13 +230,13 @@ def test_the_first_line_says_by_an_interval_whether_learning_helps(word):
     low, high = GAINS[word]
     table = pd.DataFrame({"method": ["OASIS", "cosine"], "measure": "map", "value": [0.5, 0.4]})
     table.attrs["gains"] = [{"measure": "map", "over": "cosine", "value": 0.1, "low": low, "high": high}]
-    assert helped(table) == f"{word} no learning (mAP 0.500, 0.400 by cosine)"
+    assert choice.helped(table) == f"{word} no learning (mAP 0.500, 0.400 by cosine)"
 
 
 @pytest.mark.parametrize(("n_classes", "n"), [(1_100, 2), (1_000, 5), (2_100, 4), (3, 1_000)])
 def test_of_many_rows_whole_classes_stand_for_all(n_classes, n):
     y = np.repeat([f"c{i}" for i in range(n_classes)], n)
-    rows = judged_rows(y, 0)
+    rows = choice.judged_rows(y, 0)
     sizes = np.unique(y[rows], return_counts=True)[1]
     assert len(rows) <= 2_000 < len(y)
     assert np.median(sizes) == min(n, max(4, 2_000 // n_classes))

@@ -34,8 +34,6 @@ WRONG_USE = [
     ("evaluate m.lookalike photos -k 1,x", "'-k': must be whole numbers of at least 1", " evaluate"),
     ("evaluate-triplets release --features ,", "'--features': must name a feature", " evaluate-triplets"),
 ]
-
-
 MAIN = "import sys; from lookalike.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
@@ -97,8 +95,6 @@ def test_help_info_and_asking_a_gallery_import_nothing_heavy(place, process, lin
 
 
 EXTRAS = ("typer", "pandas", "PIL", "cv2", "faiss", "pydantic", "pyarrow", "yaml", "tqdm", "rich")
-
-
 LACKING = [(MAIN, missing, "lookalike", "the commands") for missing in (EXTRAS, ("pandas",))]
 LACKING += [
     (f"import lookalike; {ask}", (name,), "ImportError", "similarities of images or vectors")
@@ -157,10 +153,9 @@ def test_an_output_that_cannot_be_written(here, process):
 
 @pytest.mark.parametrize(("encoding", "expected"), [("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")])
 def test_names_that_the_output_cannot_show_are_escaped(encoding, expected, process):
-    code = (
-        "import sys; from lookalike.app.options import print_json, tell\n"
-        "tell(['caf\u00e9 \\udcff']); print_json({'a': 'caf\u00e9 \\udcff', 'b': float('nan')})"
-    )
+    name = "'caf\u00e9 \\udcff'"
+    code = f"from lookalike.app.options import print_json, tell; tell([{name}]); "
+    code += f"print_json({{'a': {name}, 'b': float('nan')}})"
     done = process(code, env=os.environ | {"PYTHONIOENCODING": encoding}, check=True, text=False)
     first, _, rest = done.stdout.partition(b"\n")
     assert first == expected + b"\\udcff"

@@ -88,17 +88,10 @@ MISTAKES = [  # a line, and what it says
     ("evaluate-triplets release --model color.lookalike --features hog,color", "would both be called color in the tab"),
     ("evaluate-triplets release --features fisher --codebook-images release/t0", "holds only images"),
 ]
-WRITES = (
-    "ratings plan.csv ada.csv --output {}",
-    f"rate {{}} --images photos --output p.html {PLAN} 2",
-    "features photos --output {}",
-    f"{RANK} photos --html {{}}",
-)
-TARGETS = {
-    "photos/red/2.png": "photos/red/2.png must end in",
-    "linked.pipe": "is a pipe",
-    "loop": "Too many levels of symbolic links",
-}
+WRITES = ["ratings plan.csv ada.csv --output {}", f"rate {{}} --images photos --output p.html {PLAN} 2"]
+WRITES += ["features photos --output {}", f"{RANK} photos --html {{}}"]
+TARGETS = {"photos/red/2.png": "photos/red/2.png must end in", "linked.pipe": "is a pipe"}
+TARGETS |= {"loop": "Too many levels of symbolic links"}
 MISTAKES += [(line.format(target), TARGETS[target]) for line, target in product(WRITES, TARGETS)]
 
 
@@ -173,7 +166,7 @@ ROWS += [(f"fit {line} --output new.lookalike", write, sentence) for line, write
 
 
 @pytest.fixture(scope="module")
-def mixed_place(place, tmp_path_factory):
+def mixed(place, tmp_path_factory):
     """Make a copy of that folder with models and files that do not go with each other."""
     folder = shutil.copytree(place, tmp_path_factory.mktemp("mistakes") / "place")
     with chdir(folder):
@@ -192,12 +185,10 @@ def mixed_place(place, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("line", "write", "sentence"), ROWS)
-def test_a_mistake_is_one_sentence_and_changes_no_file(
-    line, write, sentence, mixed_place, tmp_path, refused, monkeypatch
-):
+def test_a_mistake_is_one_sentence_and_changes_no_file(line, write, sentence, mixed, tmp_path, refused, monkeypatch):
     network = lambda path: own_triplets.OwnNetwork(None, {}, path.stem)  # noqa: E731 (which need not be there)
     monkeypatch.setattr(own_triplets, "own_network", network)
-    monkeypatch.chdir(shutil.copytree(mixed_place, tmp_path / "here"))
+    monkeypatch.chdir(shutil.copytree(mixed, tmp_path / "here"))
     Path("hard.csv").hardlink_to("ada.csv")
     links = {"linked.csv": "new.npy", "linked.pipe": "pipe", "loop": "loop", "photo.npy": "photos/red/2.png"}
     for link, target in links.items():

@@ -10,14 +10,9 @@ from lookalike.core.errors import LookalikeError
 N = 6  # images of a class
 FEW_PATCHES = "a codebook of 400 words cannot be learned from"
 NO_PATCH = "there is no textured patch to learn SIFT words from"
-REFUSED = {
-    ("flat", "fisher"): NO_PATCH,
-    ("flat", "sift-like"): NO_PATCH,
-    ("flat", "visterms"): "a palette of 20 colours cannot be learned from pixels of only",
-    ("black", "sift-like"): FEW_PATCHES,
-    ("blank", "sift-like"): FEW_PATCHES,
-    ("tiny", "sift-like"): FEW_PATCHES,
-}
+REFUSED = {("flat", representation): NO_PATCH for representation in ("fisher", "sift-like")}
+REFUSED |= {(kind, "sift-like"): FEW_PATCHES for kind in ("black", "blank", "tiny")}
+REFUSED |= {("flat", "visterms"): "a palette of 20 colours cannot be learned from pixels of only"}
 """What cannot be learned, and is refused by `fit` itself."""
 
 

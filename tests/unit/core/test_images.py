@@ -41,8 +41,6 @@ def palette():
 
 
 SIXTEEN = np.array([[0, 1, 128, 129, 256, 257, 385, 386, 32767, 32896, 65406, 65407, 65535]], dtype=np.uint16)
-
-
 LOSSLESS = ("a.png", "a.bmp", "a.tif", "a.ppm")
 OTHERS = {"save_all": True, "append_images": [Image.new("RGB", (50, 40), colour) for colour in ("lime", "blue")]}
 ANIMATED = [("a.png", OTHERS | {"duration": 100}), ("a.webp", OTHERS | {"lossless": True}), ("a.tif", OTHERS)]
@@ -61,8 +59,6 @@ MODES = {
     "animation": (np.full((1, 2), 7, np.uint8), "a.gif", OTHERS | {"duration": 100}, [7, 7]),
     "a transparent colour": (palette(), "a.png", {"transparency": 1}, [255, 255, 0]),
 }
-
-
 WHOLE = [(COLOURS, name, options, COLOURS) for name, options in [*((name, {}) for name in LOSSLESS), *ANIMATED]]
 
 

@@ -133,10 +133,8 @@ def test_a_job_that_a_scheduler_ends_or_refuses_says_why_and_names_the_log_that_
     refusal = "SLURM sbatch failed. The error message was 'Memory specification can not be satisfied'.\n"
     end = f"{FROM_CLUSTER} and the log files of the involved rule(s)."
     begin(display, "scan", "draw")
-    for job, words, logs in (
-        (0, "SLURM status is: 'OUT_OF_MEMORY'. ", [rule_log, cluster_log]),
-        (1, refusal, [rule_log]),
-    ):
+    ended = ("SLURM status is: 'OUT_OF_MEMORY'. ", [rule_log, cluster_log]), (refusal, [rule_log])
+    for job, (words, logs) in enumerate(ended):
         named = [str(log) for log in logs]
         tell(display, "job_error", jobid=job, rule_name="scan", rule_msg=words + end, log=named, level=logging.ERROR)
     display.fail()
@@ -188,11 +186,8 @@ def test_long_work_has_a_line_now_and_then_and_one_at_the_end(monkeypatch, capsy
     for second in (1, 20, 31, 40, 62, 63):
         now[0] = second
         report(second * 100, 6300)
-    assert capsys.readouterr().out.splitlines() == [
-        "files: 3,100 of 6,300 after 31 s, 32 s left",
-        "files: 6,200 of 6,300 after 62 s, 1 s left",
-        "files: 6,300 of 6,300 after 63 s",
-    ]
+    lines = ["3,100 of 6,300 after 31 s, 32 s left", "6,200 of 6,300 after 62 s, 1 s left", "6,300 of 6,300 after 63 s"]
+    assert capsys.readouterr().out.splitlines() == [f"files: {line}" for line in lines]
 
 
 def test_short_work_is_silent(capsys):

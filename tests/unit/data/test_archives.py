@@ -21,16 +21,7 @@ from project import ROOT
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data import archives
-from lookalike.data.archives import (
-    Archive,
-    Source,
-    fetch_archive,
-    is_reachable,
-    listing_fingerprint,
-    load_archives,
-    remove_other_paintings,
-    unpack_archive,
-)
+from lookalike.data.archives import Archive, Source, fetch_archive, is_reachable, listing_fingerprint, load_archives
 
 RESOURCES = ROOT / "workflow" / "resources"
 CONTENT = np.random.default_rng(0).bytes(3_500_000)
@@ -234,7 +225,7 @@ def unpack(content, target):
     file.unlink(missing_ok=True)
     if content is not None:
         file.write_bytes(content)
-    return unpack_archive(toy(unpacked_limit=10_000), file, target)
+    return archives.unpack_archive(toy(unpacked_limit=10_000), file, target)
 
 
 def tree(root):
@@ -260,19 +251,13 @@ def test_the_one_top_folder_of_an_archive_or_all_of_it_becomes_the_target(tmp_pa
 
 
 WHOLE = tar_of(*good(), member("top/large", b"x" * 9000), mode="w")
-NOT_UNPACKED = [
-    (tar_of(*good(), member("../evil")), "cannot unpack .*'\\.\\./evil'"),
-    (tar_of(member("top/zeros", bytes(20_000_000))), r"more than 10,000 bytes \(at 'top/zeros'\)"),
-    (None, "cannot unpack .*No such file"),
-]
-NOT_UNPACKED += [
-    (compress(WHOLE[:size]), "cannot unpack.*; get a good copy of it")
-    for compress in (bytes, gzip.compress, bz2.compress, lzma.compress)
-    for size in (0, 5000)
-]
+PACKERS = (bytes, gzip.compress, bz2.compress, lzma.compress)
+BAD = [(tar_of(*good(), member("../evil")), r"cannot unpack .*'\.\./evil'"), (None, "cannot unpack .*No such file")]
+BAD += [(tar_of(member("top/zeros", bytes(20_000_000))), r"more than 10,000 bytes \(at 'top/zeros'\)")]
+BAD += [(pack(WHOLE[:size]), "cannot unpack.*; get a good copy of it") for pack in PACKERS for size in (0, 5000)]
 
 
-@pytest.mark.parametrize(("content", "message"), NOT_UNPACKED)
+@pytest.mark.parametrize(("content", "message"), BAD)
 def test_what_must_not_be_unpacked_leaves_nothing_that_blocks_a_good_archive(tmp_path, content, message):
     assert re.search(message, refused(unpack, content, tmp_path / "out"))
     assert set(tree(tmp_path)) <= {"x.tar"}
@@ -381,10 +366,9 @@ def test_landmarks_in_place_are_verified_and_unpacked_once(place):
     assert source.why_not().count("put ") == 2
     assert "or oxbuild_images.tgz or its folder into" in source.why_not()
     place.put("oxford5k_images", "oxford5k_ground_truth")
-    for name, planned, words in (
-        ("oxford5k_ground_truth", "bytes instead of", "bytes instead of"),
-        ("oxford5k_images", "", f"{images}.tgz has md5"),  # its size is not published
-    ):
+    of_images = ("oxford5k_images", "", f"{images}.tgz has md5")  # their archive's size is not published
+    of_truth = ("oxford5k_ground_truth", "bytes instead of", "bytes instead of")
+    for name, planned, words in (of_truth, of_images):
         file = place.folder / place.archives[name].filename
         os.truncate(file, file.stat().st_size - 5)
         assert planned in source.why_not()
@@ -450,12 +434,12 @@ def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path):
         (tmp_path / name / "1.jpg").write_bytes(b"x")
     (tmp_path / "images" / "note.txt").write_text("kept")
     (tmp_path / "images" / "link").symlink_to(tmp_path / "other")
-    remove_other_paintings(str(tmp_path / "images" / "aa"))
+    archives.remove_other_paintings(str(tmp_path / "images" / "aa"))
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*"))
     assert left == ["ground_truth/aa", "images/aa", "images/link", "images/note.txt", "other/x"]
     assert (tmp_path / "other" / "x" / "1.jpg").is_file()
     for folder in ("other/x", "images/absent"):
-        assert "nothing beside it was deleted" in refused(remove_other_paintings, tmp_path / folder)
+        assert "nothing beside it was deleted" in refused(archives.remove_other_paintings, tmp_path / folder)
 
 
 def test_a_listing_changes_with_names_sizes_and_times(tmp_path):

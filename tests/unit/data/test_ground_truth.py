@@ -82,25 +82,16 @@ def test_blank_lines_windows_line_ends_and_byte_order_marks_are_no_mistake(tmp_p
     assert (query.image, listed) == ("a", {"a": "good", "b": "good", "c": "ok"})
 
 
-BAD = [
-    ("oxc1_a 1 2 30\n", ", line 1"),
-    ("\nmy photo 1 2 30 40\n", ", line 2"),
-    ("oxc1_a 1 two 30 40\n", ", line 1"),
-    ("oxc1_a 1 2 1 40\n", ", line 1"),
-    ("oxc1_a 1 2 inf 40\n", ", line 1"),
-    ("a 1 2 3 4\nb 1 2 3 4\n", ", line 1"),
-    ("", ""),
-]
+FIRST_LINES = ("oxc1_a 1 2 30", "oxc1_a 1 two 30 40", "oxc1_a 1 2 1 40", "oxc1_a 1 2 inf 40", "a 1 2 3 4\nb 1 2 3 4")
+BAD = [*((f"{text}\n", ", line 1") for text in FIRST_LINES), ("\nmy photo 1 2 30 40\n", ", line 2"), ("", "")]
+FORM = "a query is one line, .*mend the file"
 OTHER_B = {"hall_1_query": "b 1 2 30 40\n", "hall_1_good": "a\n", "hall_1_junk": "b\n"}
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        *[
-            ({"hall_1_query": text}, f"hall_1_query.txt{line}: a query is one line, .*mend the file")
-            for text, line in BAD
-        ],
+        *(({"hall_1_query": text}, f"hall_1_query.txt{line}: {FORM}") for text, line in BAD),
         (OTHER_B, "hall_1_query.txt, line 1: .*image b is junk"),
         ({"hall_1_good": "b\n"}, "hall_1_query.txt, line 1: .*a is in none of its lists, .*put it into hall_1_good"),
         ({"hall_1_query": "oxc1_a 100 2 300 40\n"}, "hall_1_query.txt, line 1: .*beyond a.jpg, which has 100 x 80"),
@@ -133,9 +124,8 @@ def test_images_that_cannot_be_used_or_told_apart_matter_where_they_are_named(tm
         ground_truth.read_ground_truth(tmp_path, manifest)
     manifest.loc[3, ["status", "reason"]] = ["not_an_image", "empty"]
     write(tmp_path, hall_1_ok="", hall_1_junk="c\nd\n")  # junk does not count, so that it need not be read
-    with pytest.warns(
-        UserWarning, match=r"(c|d)\.jpg cannot be used \((cut short|empty)\): it is junk, and passed"
-    ) as warned:
+    words = r"(c|d)\.jpg cannot be used \((cut short|empty)\): it is junk, and passed"
+    with pytest.warns(UserWarning, match=words) as warned:
         assert ground_truth.read_ground_truth(tmp_path, manifest)[1]["image_id"].tolist() == [0, 1]
     assert len(warned) == 2
     write(tmp_path, hall_1_ok="", hall_1_junk="z\n")
@@ -193,10 +183,7 @@ def test_a_draw_depends_on_the_seed_and_the_order_of_paths_alone():
         ({"distractors": ["distractor"]}, "`distractors` names the folder 'distractor', .*did you mean 'distractors'?"),
         ({"landmarks": ["old fort"]}, "no folder of a landmark 'old fort'; did you mean 'old_fort'?"),
         ({"sizes": {"old fort": 8, "old_fort": 9, "distractors": 6}}, "old fort and old_fort are both called old_fort"),
-        (
-            {"sizes": {"\u98de\u673a": 8, "distractors": 6}},
-            "the folder \u98de\u673a has no letter from A to Z and no digit",
-        ),
+        ({"sizes": {"\u98de\u673a": 8, "distractors": 6}}, "\u98de\u673a has no letter from A to Z and no digit"),
     ],
 )
 def test_folders_that_are_no_landmarks_are_refused_in_one_sentence(changes, words):

@@ -17,8 +17,6 @@ from lookalike.data.splits import resolve_subset
 from lookalike.data.visterm_folder import anonymous
 
 LARGE = (300, 200)
-
-
 picture = partial(paint, size=LARGE)
 
 
@@ -188,12 +186,10 @@ PHOTOGRAPHS = [
     ("empty", "holds no photograph that can be read: put"),
     ("phone", r"no photograph that can be read among its 2 files \(cat/1.heic: .* convert it"),
 ]
+SCANS = [*((scan_folder, *row) for row in WRONG), *((scan_photographs, *row) for row in PHOTOGRAPHS)]
 
 
-@pytest.mark.parametrize(
-    ("scan", "name", "words"),
-    [*((scan_folder, *row) for row in WRONG), *((scan_photographs, *row) for row in PHOTOGRAPHS)],
-)
+@pytest.mark.parametrize(("scan", "name", "words"), SCANS)
 def test_wrong_folders_are_explained(wrong, scan, name, words):
     with pytest.raises(LookalikeError, match=words):
         scan(wrong / name)

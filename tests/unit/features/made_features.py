@@ -58,7 +58,7 @@ def write_blocks(folder, images, split):
     return write_shards(folder, Blocks, (np.empty((0, 79), np.uint16),), found, split)
 
 
-def sift_descriptors(n, n_centres=40, seed=0):
+def sift_rows(n, n_centres=40, seed=0):
     """Descriptors around some centres, which are the same for every seed."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(99).integers(0, 120, (n_centres, 128))

@@ -17,15 +17,9 @@ from lookalike.features import bag_of_visterms, describers, palette
 from lookalike.features.clustering import one_thread
 from lookalike.features.keypoints import extract_keypoints
 
-SMALL = {
-    "visterms": {"words": 16, "longest_side": 256},
-    "wavelet": {"side": 32, "kept": 16},
-    "color": {"bins": (4, 8, 8)},
-    "sift-like": {"n_words": 16},
-    "fisher": {"n_gaussians": 2},
-    "hog": {"side": 64},
-    "spmk-texton-1024-max": {"n_textons": 8},
-}
+SMALL = {"visterms": {"words": 16, "longest_side": 256}, "wavelet": {"side": 32, "kept": 16}}
+SMALL |= {"color": {"bins": (4, 8, 8)}, "sift-like": {"n_words": 16}, "fisher": {"n_gaussians": 2}}
+SMALL |= {"hog": {"side": 64}, "spmk-texton-1024-max": {"n_textons": 8}}
 IMAGES = [texture(seed) for seed in range(12)]
 
 

@@ -10,16 +10,7 @@ import faiss
 import numpy as np
 import pandas as pd
 import pytest
-from made_features import (
-    block_counts,
-    flat,
-    nearest,
-    sift_descriptors,
-    texture,
-    write_images,
-    write_keypoints,
-    write_shards,
-)
+from made_features import block_counts, flat, nearest, sift_rows, texture, write_images, write_keypoints, write_shards
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -35,7 +26,7 @@ from lookalike.features.keypoints import as_vectors, load_descriptors
 from lookalike.features.published_words import read_published_words
 from lookalike.features.shards import load_shard, save_shard, shard_of
 
-IMAGES = [sift_descriptors(size, seed=seed) for seed, size in enumerate((90, 0, 310, 150, 1, 249, 200))]
+IMAGES = [sift_rows(size, seed=seed) for seed, size in enumerate((90, 0, 310, 150, 1, 249, 200))]
 SPLITS = [[[0, 1, 2, 3, 4, 5, 6]], [[0, 3, 6], [1, 4], [], [2, 5]], [[6, 5], [4, 3, 2], [1, 0]]]
 
 
@@ -153,7 +144,7 @@ def test_the_bits_do_not_depend_on_threads(tmp_path):
 
 
 def test_the_index_finds_nearly_all_nearest_words(monkeypatch):
-    words, queries = (sift_descriptors(n, 80, seed).astype(np.float32) for n, seed in ((800, 0), (200, 1)))
+    words, queries = (sift_rows(n, 80, seed).astype(np.float32) for n, seed in ((800, 0), (200, 1)))
     truth = nearest(queries, words)
     recalls = [(word_index.WordIndex(words, n).nearest(queries) == truth).mean() for n in (1, 16, 28)]
     assert recalls[0] < recalls[1] <= recalls[2] == 1
