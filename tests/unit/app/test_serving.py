@@ -191,6 +191,8 @@ def test_an_export_has_the_neighbours_of_rank_as_the_page_serves_them(served, ca
         names = {"queries": pd.read_parquet("vectors.parquet").drop(columns=["id", "label"]).to_numpy()}
         exec(compile(blocks()[0], str(PAGE), "exec"), names)  # a row of the gallery finds itself at no distance
         np.testing.assert_allclose(names["asked"], vectors, rtol=0, atol=3e-6 * np.abs(vectors).max())
+    for engine in ENGINES:  # all else of this test has passed
+        pytest.importorskip(engine, reason=f"the page's block of {engine} was not tried: pip install {engine}")
 
 
 LINEAR = [name for name, (learner, *_) in CASES.items() if LEARNERS[learner].is_linear]
