@@ -30,8 +30,8 @@ def claims_of(results: Results) -> list[Claim]:
     """Return the claims paper by paper, primary ones first, the same claim on several data sets one below the other.
 
     Besides its columns a row has ``scope`` (on which parts it was tried), ``differences`` (of
-    `lookalike.exhibits.words.differences`), ``facts`` (terms with texts), ``anchor``, and ``exhibits``: labels and
-    addresses of those that show its numbers.
+    `lookalike.exhibits.words.differences`), ``facts`` (terms with texts), ``asked`` (between which bounds a difference
+    must lie, where that is small), ``anchor``, and ``exhibits``: labels and addresses of those that show its numbers.
     """
     found = {(exhibit.dataset, exhibit.id): exhibit for exhibit in results.exhibits()}
     papers, order = list(PAPERS), list(dict.fromkeys(row["id"] for row in results.claims))
@@ -50,6 +50,7 @@ def claims_of(results: Results) -> list[Claim]:
                     for column, term in FURTHER.items()
                     if row[column]
                 ],
+                "asked": "".join(re.findall(r"between \S+ and [^;]+", row["decided_by"])),
                 "anchor": slug(f"claim {row['dataset']} {row['id']}"),
                 "exhibits": [(exhibit.label or exhibit.title, address_of(exhibit)) for exhibit in about],
             }
@@ -70,10 +71,10 @@ def claims_about(exhibit: ShownExhibit, claims: Iterable[Claim]) -> list[Claim]:
     return [claim for claim in claims if address in dict(claim["exhibits"]).values()]
 
 
-def verdict_counts(claims: Iterable[Claim]) -> dict[Outcome, int]:
-    """Return the verdicts that there are with their counts, in the order of `Outcome`."""
+def verdict_counts(claims: Iterable[Claim], *others: str) -> dict[Outcome, int]:
+    """Return the verdicts that there are, and others, with their counts, in the order of `Outcome`."""
     found = [claim["verdict"] for claim in claims]
-    return {outcome: found.count(outcome) for outcome in Outcome if outcome in found}
+    return {outcome: found.count(outcome) for outcome in Outcome if outcome in [*found, *others]}
 
 
 def slug(text: str) -> str:
