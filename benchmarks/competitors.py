@@ -265,7 +265,7 @@ def fit_metric_learn(X: np.ndarray, y: np.ndarray, job: Job, clock: Clock) -> tu
 
 
 def fit_metric_learn_mmc(X: np.ndarray, y: np.ndarray, job: Job, clock: Clock) -> tuple[np.ndarray, int]:
-    """Run metric-learn's MMC on the pairs that it draws; its objective is asked for at every A."""
+    """Run metric-learn's MMC on the pairs that it samples; its objective is asked for at every A."""
     import metric_learn
 
     class Traced(metric_learn.MMC_Supervised):
@@ -408,7 +408,7 @@ PAIRINGS: list[tuple[str, str, Fit, Job]] = [
     ("LMNN", "metric-learn", fit_metric_learn, {}),
     ("LMNN", "PyLMNN", fit_pylmnn, {}),
     ("MMC", "ours", fit_ours, {}),
-    ("MMC", "metric-learn, drawn", fit_metric_learn_mmc, {}),
+    ("MMC", "metric-learn, its own pairs", fit_metric_learn_mmc, {}),
     ("RCA", "ours", fit_rca, {}),
     ("RCA", "metric-learn", fit_metric_learn_rca, {}),
     ("LEGO", "ours", fit_lego, {}),

@@ -181,7 +181,7 @@ def peers(_: str, folder: Path) -> str:
     """Return seconds of ours and of public packages, as `make benchmarks` measured them."""
     kept = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder / "peers").glob("*.json"))]
     machines = sorted({f"{run['machine']['processor']}, {run['machine']['date']}" for run in kept})
-    head = ("what", "size", "beside", "ours", "peer", "peer by ours", "the least on this core")
+    head = ("what", "size", "compared with", "ours", "the other", "the other by ours", "lower bound")
     rows = [_beside(row) for run in kept for row in run["ratios"]]
     return f"Measured with one thread: {'; '.join(machines)}.\n\n{table(head, rows)}"
 

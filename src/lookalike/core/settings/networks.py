@@ -68,7 +68,7 @@ class Sampler(Section):
     """T_p (eq. 7): images with a larger relevance are equally likely to be the positive. None if left out."""
     margin: Number = Field(0.05, ge=0)
     """T_r (eq. 8): least difference between the relevance of the positive and that of an in-class negative."""
-    tries: int = Field(50, ge=1, description="Draws of an in-class negative before the sampler drops the triplet.")
+    tries: int = Field(50, ge=1, description="How often an in-class negative is sampled before the triplet is dropped.")
 
     def given(self, *names: str) -> dict[str, Any]:
         """Return some of the settings, by default all, without those that are left out."""

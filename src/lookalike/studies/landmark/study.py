@@ -99,7 +99,7 @@ class Lead(Section):
     codebooks: Distinct[str] = Field(min_length=2)
     """Ids of the codebooks: their words and the `n_max` of their keypoints vary. Whole images are queries."""
     chosen_draws: int = Field(3, ge=1, le=100)
-    """Draws, the first ones, in which constants are chosen too; this takes about ten times as long as printed ones."""
+    """In how many samples, from the first on, constants are chosen too, which takes ten times as long."""
 
 
 class LandmarkStudy(MethodStudy):
