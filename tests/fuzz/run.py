@@ -75,8 +75,7 @@ evaluate-triplets release --model net.lookalike --output table.csv
 evaluate-triplets release --vectors rated.csv --id-column path --json
 evaluate-triplets release --features fisher --codebook-images photos --output table.parquet
 index m.lookalike photos
-index m.lookalike photos --output g.lookalike --add photos/red/1.png --cache cache
-index m.lookalike photos --output g.lookalike --remove red/2.png --json
+index m.lookalike photos --output g.lookalike --cache cache --json
 export m.lookalike photos --to npy --cache cache
 export v.lookalike v.parquet --to faiss --index HNSW8 --output exported
 export v.lookalike v.npy --to npy --rank 2 --labels numbers.csv --json

@@ -8,7 +8,7 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -31,7 +31,6 @@ _FEW = 12  # classes that are named in a line
 _WORD = re.compile(r"[\w.-]+")
 
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
-FilesOption = Annotated[list[Path] | None, Option(metavar="FILE", help="an image of the folder; may be repeated")]
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:
@@ -656,8 +655,7 @@ def index(
     output: Annotated[
         Path | None, Option(metavar="FILE.lookalike", help="default: FOLDER.gallery.lookalike, here")
     ] = None,
-    add: FilesOption = None,
-    remove: FilesOption = None,
+    by_name: Annotated[list[Path] | None, Option("--add", "--remove", hidden=True)] = None,
     jobs: options.Jobs = None,
     cache: options.CacheOption = None,
     no_cache: options.NoCache = False,
@@ -679,6 +677,8 @@ def index(
 
     if is_vectors(folder):
         raise LookalikeError(f"{folder} is a file of vectors, which lookalike rank takes as it is: index a folder")
+    if by_name:
+        raise LookalikeError("index has no --add and --remove any more: change the folder, and index it again")
     output = output or options.default_output(folder, f".gallery{SUFFIX}")
     options.check_output(output, (SUFFIX,), model, folder)
     with fits_together(model, SIMILARITY):
@@ -690,35 +690,16 @@ def index(
             raise LookalikeError(f"{output} is of another model than {model}: name another file with --output")
         if os.path.exists(previous.root) and not (folder.exists() and previous.root.samefile(folder)):
             raise LookalikeError(f"{output} is of the images in {previous.root}: name another file with --output")
-    elif add or remove:
-        raise LookalikeError(f"there is no gallery {output} yet: make it without --add and --remove first")
-    has = set() if previous is None else {file.path for file in previous.images}
-    added = {_path_in(folder, file, has) for file in add or ()}
-    removed = {_path_in(folder, file, has) for file in remove or ()}
-    if strange := sorted(removed - has):
-        raise LookalikeError(f"{output} has no image {strange[0]}: name one that it has after --remove")
     with opened(model, jobs, cache, no_cache, quiet) as (similarity, _):
-        saved, changes = update_gallery(similarity, folder, previous, named, added, removed)
+        saved, changes = update_gallery(similarity, folder, previous, named)
     saved.save(output, stamp)
     table = pd.DataFrame(saved.left_out, columns=["path", "reason"])
-    table = table[table["path"].isin(added)] if added else table
     n_images, dimensions = saved.rows.shape
     size = f"{options.counted(n_images, 'image')} x {dimensions:,} dimensions, {output.stat().st_size / 1e6:.1f} MB"
     what = ", ".join(f"{number:,} {name}" for name, number in changes.items())
     lines = [f"{output}: {size}" + ("" if previous is None else f"; {what}"), *options.left_out_lines(table)]
     about = {"gallery": str(output), "model": str(model), "images": n_images, "dimensions": dimensions, **changes}
     options.tell_result(about | {"left_out": options.records(table)}, lines, as_json, quiet)
-
-
-def _path_in(folder: Path, file: Path, known: Collection[str]) -> str:
-    """Return the path from a folder of a file in it, which may be named from here or from there, through links too."""
-    whole = Path(os.path.realpath(folder))
-    from_here, from_there = (Path(os.path.realpath(path.parent), path.name) for path in (file, folder / file))
-    paths = [path.relative_to(whole).as_posix() if whole in path.parents else ".." for path in (from_here, from_there)]
-    there = [path for path in paths if path in known or os.path.isfile(whole / path)]
-    if (found := [*there, paths[0]][0]) != "..":
-        return found
-    raise LookalikeError(f"{file} does not lie in {folder}: name files of this folder")
 
 
 @options.command("export")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from lookalike.learners.base import SimilarityLearner
 
 GALLERY = Kind("lookalike gallery", 1, "make it again with lookalike index")
-REMOVED = "removed"
-"""Status of a file that was taken out of the gallery by name."""
 METRICS = ("inner_product", "squared_euclidean")
 CSR_PARTS = ("data", "indices", "indptr")
 _AGAIN = "run lookalike index again"
@@ -166,9 +164,8 @@ class SavedGallery:
 
     @property
     def left_out(self) -> Reasons:
-        """Return the files that cannot be used, and why; none that is hidden or was taken out."""
-        unused = [file for file in self.files if file.row < 0 and file.status != REMOVED]
-        return [(file.path, file.reason) for file in unused if file.reason != "hidden"]
+        """Return the files that cannot be used, and why; none that is hidden."""
+        return [(file.path, file.reason) for file in self.files if file.row < 0 and file.reason != "hidden"]
 
     def asked(self, row: int) -> Matrix:
         """Return an image of the gallery as a query: (1, d)."""
@@ -281,59 +278,31 @@ def _described(files: Mapping[str, Path], about: About, arrays: Mapping[str, Arr
 
 
 def update_gallery(
-    model: Similarity,
-    folder: Path,
-    previous: SavedGallery | None,
-    named: str,
-    added: Collection[str] = (),
-    removed: Collection[str] = (),
+    model: Similarity, folder: Path, previous: SavedGallery | None, named: str
 ) -> tuple[SavedGallery, Counter[str]]:
-    """Describe the images of a folder that a gallery lacks, of all files or of those named; count what has changed."""
+    """Make a gallery of a folder's images, of which unchanged ones are not read again, and count what has changed."""
     import pandas as pd
 
     from lookalike.app.sources import gallery_of
 
     check_folder(folder, "name the folder of the images")
-    by_name = bool(added or removed)
-    old = [] if previous is None else previous.files
-    listed = sorted({*(file.path for file in old), *added}) if by_name else files_below(folder, strict=True)
     # before files are read: one that changes meanwhile is noticed the next time
-    stamps = {path: stamp for path in (added if by_name else listed) if (stamp := stamp_of(folder / path)[:2])}
-    known = [
-        file._replace(status=REMOVED, reason="taken out by name") if file.path in removed else file
-        for file in old
-        if file.path not in added
-        and (by_name or file.status == REMOVED or stamps.get(file.path) == (file.bytes, file.mtime_ns))
-    ]
+    stamps = {path: stamp_of(folder / path)[:2] for path in files_below(folder, strict=True)}
+    old = [] if previous is None else previous.files
+    known = [file for file in old if stamps.get(file.path) == (file.bytes, file.mtime_ns) and file.status != "removed"]
+    how: Any = {"paths": list(stamps), "known": pd.DataFrame(known, columns=File._fields)}
     progress = partial(model.progress, "reading images")
-    table = pd.DataFrame(known, columns=File._fields)
-    manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, paths=listed, known=table)
-    found, form = gallery_of(folder, manifest[manifest["status"] != REMOVED]), IndexForm(model.learner_)
-    rows = _vectors(model, form, found, previous)
-    times = {file.path: file.mtime_ns for file in old} | {path: stamp[1] for path, stamp in stamps.items()}
+    manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, **how)
+    found, form = gallery_of(folder, manifest), IndexForm(model.learner_)
     row_of = {path: row for row, path in enumerate(found.ids.tolist())}
     manifest["label"] = manifest["path"].map(found.table().set_index("path")["label"]).fillna("")
     facts = manifest[list(File._fields[:-2])].itertuples(index=False, name=None)
-    files = [File._make((*row, times.get(row[0], 0), row_of.get(row[0], -1))) for row in facts]
-    saved = SavedGallery(folder, named, form.metric, form.query_map, files, rows)
+    files = [File._make((*row, (stamps.get(row[0]) or (0, 0))[1], row_of.get(row[0], -1))) for row in facts]
+    vectors = form.vectors(model.learner_rows(found))
+    saved = SavedGallery(folder, named, form.metric, form.query_map, files, vectors)
     before, now = ({file.path: file.sha256 for file in it.images} if it else {} for it in (previous, saved))
     changed = sum(before[path] != now[path] for path in before.keys() & now.keys())
     return saved, Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
-
-
-def _vectors(model: Similarity, form: IndexForm, found: Rows, previous: SavedGallery | None) -> Matrix:
-    """Return the vectors of images: those that a gallery has, and the others described."""
-    from lookalike.app.representations import stacked
-
-    contents = found.contents.tolist()
-    row_of = {file.sha256: file.row for file in previous.images} if previous else {}
-    new = {content: row for row, content in enumerate(contents) if content not in row_of}
-    parts = [previous.rows] if previous else []
-    n_before = parts[0].shape[0] if parts else 0
-    if new:
-        parts.append(form.vectors(model.learner_rows(found.take(np.array(list(new.values()))))))
-    row_of |= {content: n_before + row for row, content in enumerate(new)}
-    return stacked(parts)[[row_of[content] for content in contents]]
 
 
 def export(

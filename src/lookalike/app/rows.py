@@ -39,7 +39,6 @@ _COUNTS = {"id", "ids", "index", "idx", "row", "rows", "rowid", "rowname", "rown
 """What names of columns that number rows are, without digits and punctuation; other names may be of a count too."""
 _FEWEST_COUNTED = 10  # rows; fewer are counted by chance
 _LONGEST = 80  # letters of a reason of NumPy's
-_NO_IDS = ", where ids are row numbers from 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +153,7 @@ def make_rows(
         labels or triplets do not fit to them.
     """
     if isinstance(labels, pd.Series):
-        labels = _in_order(labels, ids, getattr(X, "index", None), source)
+        labels = _in_order(labels, X.index if ids is None and isinstance(X, pd.DataFrame) else ids)
     if isinstance(X, pd.DataFrame):
         ids = list(X.index) if ids is None else ids
         columns, table, X = columns or tuple(map(str, X.columns)), X, X.to_numpy()
@@ -167,7 +166,7 @@ def make_rows(
     row_numbers = np.arange(X.shape[0]).astype(str)
     known = row_numbers if names is None else _checked_ids(names, X.shape[0], source)
     row_of = {name: row for row, name in enumerate(known.tolist())}
-    lost = f"it has no row in {source}" + (_NO_IDS if names is None else "")
+    lost = f"it has no row in {source}" + (", where ids are row numbers from 0" if names is None else "")
 
     def find(asked: Iterable[str]) -> tuple[dict[str, str], Reasons]:
         asked = dict.fromkeys(asked)
@@ -184,32 +183,24 @@ def make_rows(
     return Rows(source, known, values, X, **parts, origin=origin, columns=columns)
 
 
-def _in_order(
-    labels: pd.Series[Any], ids: Sequence[object] | None, index: pd.Index[Any] | None, source: str
-) -> pd.Series[Any]:
+def _in_order(labels: pd.Series[Any], ids: Sequence[object] | pd.Index[Any] | None) -> pd.Series[Any]:
     """Return labels in the order of the ids, where their index holds these; as they are, where it holds others."""
-    own = labels.index
-    if ids is None:
-        if isinstance(index, pd.Index) and not own.equals(index) and set(own) == set(index):
-            raise LookalikeError(f"the labels have the ids of {source} in another order: give labels.loc[X.index]")
-        return labels
-    names, row_of = as_texts(ids, "the ids"), {name: row for row, name in enumerate(as_texts(own, "the index"))}
+    own, names = labels.index, as_texts(() if ids is None else ids, "the ids")
     # a plain count is no id, and ids of the same table are in the order of its labels
     is_count = own.equals(pd.RangeIndex(len(own))) or (isinstance(ids, pd.Series) and own.equals(ids.index))
-    if is_count or len(row_of) < len(own) or not row_of.keys() >= set(names):
+    named = labels.set_axis(as_texts(own, "the index"))
+    if is_count or not names or not named.index.is_unique or not set(names) <= set(named.index):
         return labels
-    return labels.iloc[[row_of[name] for name in names]]
+    return named.loc[names]
 
 
 def read_table(table: Table | ArrayLike | None, columns: Sequence[str], what: str) -> tuple[pd.DataFrame, str]:
     """Return the columns of a CSV file or DataFrame as text, and what to call it in a sentence."""
     if isinstance(table, pd.DataFrame):
         found, named = text_cells(table, columns, "the table"), "the table"
-    elif not isinstance(table, str | os.PathLike):
-        kind, has = type(table).__name__, ", ".join(columns)
-        raise LookalikeError(f"the {what} is of type {kind}: give the path of a CSV file, or a DataFrame, with {has}")
-    elif Path(table).suffix.lower() in VECTORS[:-1]:
-        raise LookalikeError(f"{os.fspath(table)} is no {what}, which ends in .csv: export it as CSV")
+    elif not isinstance(table, str | os.PathLike) or Path(table).suffix.lower() in VECTORS[:-1]:
+        wrong = os.fspath(table) if isinstance(table, str | os.PathLike) else f"a {type(table).__name__}"
+        raise LookalikeError(f"{wrong} is no {what}: give a CSV file, or a DataFrame, with {', '.join(columns)}")
     else:
         found, named = read_cells(table, columns, what=what), os.fspath(table)
     if found.empty:
@@ -270,10 +261,7 @@ def _labels_of(labels: Table | ArrayLike, row_of: Mapping[str, int], source: str
         table, named = read_table(labels, ["id", "label"], "table of labels")
         table, left_out = settle_labels(table, find)
         if table.empty:
-            what_now = "correct its ids"
-            if any(reason.endswith(_NO_IDS) for _, reason in left_out):
-                what_now = "save one label for each row as .npy, or give the rows ids, in .csv or .parquet"
-            reason = first_reason(left_out)
+            reason, what_now = first_reason(left_out), "correct its ids, or save one label for each row as .npy"
             raise LookalikeError(f"{named} holds no label of an id of {source}{reason}: {what_now}")
         values = np.full(len(row_of), "", dtype=object)
         values[table["id"].map(row_of)] = table["label"]
@@ -302,34 +290,26 @@ def _checked_ids(names: list[str], n: int, source: str) -> Texts:
     """Refuse ids that are not one for each row."""
     if len(names) != n:
         raise LookalikeError(f"there are {len(names):,} ids for {n:,} rows of {source}: give one for each")
-    if "" in names:
-        raise LookalikeError(f"{source} has no id in row {names.index('')} (from 0): give each row one")
-    if (row := int(pd.Index(names).duplicated().argmax())) > 0:  # the first row has the id of none before it
-        places = f"rows {names.index(names[row])} and {row} (from 0)"
-        raise LookalikeError(f"{source} has the id {names[row]} twice, in {places}: give each row its own")
+    row = int(np.argmax(pd.Index(names).isin([""]) | pd.Index(names).duplicated()))
+    if names[row] in ("", *names[:row]):
+        raise LookalikeError(f"{source} has no id of its own in row {row} (from 0) but {names[row]!r}: give it one")
     return np.array(names, dtype=str)
 
 
 def _checked_vectors(X: Matrix, names: list[str] | None, source: str) -> Matrix:
     """Return vectors in float32 or float64, and refuse what is no table of finite numbers."""
     X = sp.csr_array(X) if is_sparse(X) else np.asarray(X)
-    if X.dtype.kind not in "fiub":
-        raise LookalikeError(f"{source} holds values of type {X.dtype}, which are no real numbers: save numbers")
-    if X.ndim != 2:
-        raise LookalikeError(f"{source} has shape {X.shape}: vectors need two dimensions, a row for each")
-    if 0 in X.shape:
-        what = "rows" if X.shape[0] == 0 else "columns of numbers"
-        raise LookalikeError(f"{source} has no {what}: check how it was written")
+    if X.dtype.kind not in "fiub" or X.ndim != 2 or 0 in X.shape:
+        raise LookalikeError(f"{source} holds {X.dtype} of shape {X.shape}: save real numbers, a row for each vector")
     kind = np.float64 if X.dtype.kind == "f" and X.dtype.itemsize >= 8 else np.float32
     with np.errstate(over="ignore"):  # infinity is refused below
         X = X.astype(kind, copy=False)
     finite = np.isfinite(X.data if is_sparse(X) else X)
     if not finite.all():
         places = np.argwhere(~finite)[:, 0]
-        bad = np.unique(np.searchsorted(X.indptr, places, "right") - 1 if is_sparse(X) else places)
-        where = f"row {bad[0]} (from 0)" if names is None else f"the row of id {names[bad[0]]}"
-        others = f" and {len(bad) - 1:,} other rows" if len(bad) > 1 else ""
-        raise LookalikeError(f"{source} has NaN, infinity or an empty cell in {where}{others}: give numbers there")
+        row = np.searchsorted(X.indptr, places[0], "right") - 1 if is_sparse(X) else places[0]
+        where = f"row {row} (from 0)" if names is None else f"the row of id {names[row]}"
+        raise LookalikeError(f"{source} has NaN, infinity or an empty cell in {where}: give numbers in all rows")
     return X
 
 
@@ -344,11 +324,9 @@ def _refuse_counts(X: Matrix, columns: Sequence[str], source: str) -> None:
     for place in np.flatnonzero(counting | named).tolist():
         steps = np.diff(numbers := np.sort(X[:, place]))
         if (steps == 1).all() or (named[place] and (steps >= 1).all() and (numbers % 1 == 0).all()):
-            where, what_now = f"in column {place} (from 0)", "drop that column"
-            if columns:
-                where, what_now = f"under {columns[place]}", "name it by --id-column (in Python, as ids), or drop it"
+            where = f"under {columns[place]}" if columns else f"in column {place} (from 0)"
             counts = f"{source} numbers its rows {where}, which learning would take for a dimension"
-            raise LookalikeError(f"{counts}: {what_now}")
+            raise LookalikeError(f"{counts}: name it by --id-column (in Python, as ids), or drop it")
 
 
 def _row_bytes(X: Matrix) -> Iterable[bytes]:

@@ -124,12 +124,11 @@ def _sorted_columns(
     names: Sequence[str], file: Path, id_column: str | None, label_column: str | None, index: Sequence[str] = ()
 ) -> tuple[str | None, str | None, list[str], list[str]]:
     """Return columns of ids, of labels, of dimensions, and what else is none: ids, labels, an `index` of pandas."""
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise LookalikeError(f"{file} has the column {name} more than once: keep one of them")
-    for noun, asked in (("ids", id_column), ("labels", label_column)):
-        if asked is not None and asked not in names:
-            raise LookalikeError(f"{file} has no column {asked} of {noun}: it has {', '.join(names[:8])}")
+    counts = Counter(names)
+    for name in (id_column, label_column, *counts):
+        if name is not None and counts[name] != 1:
+            found = f"{counts[name]} columns of the name {name}, and needs one"
+            raise LookalikeError(f"{file} has {found}: it has {', '.join(names[:8])}")
     labels = label_column or next((name for name in LABEL_COLUMNS if name in names and name != id_column), None)
     # no level of several is an id
     usual_ids = [name for name in (*ID_COLUMNS, *index) if len(index) < 2 or name not in index]
@@ -159,17 +158,14 @@ def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column
     taken = table.select(names).to_pandas(ignore_metadata=True)
     found: dict[str, Any] = {"columns": names}
     lists = [name for name in names if isinstance(next(iter(taken[name].dropna()), None), np.ndarray)]
-    if len(lists) > 1:
-        raise LookalikeError(f"{file} has lists under {' and '.join(lists[:3])}: keep the column of vectors only")
-    if lists:
+    if len(lists) == 1:
         found = {"columns": (), "X": _stacked(taken[lists[0]], lists[0], file)}
         origin = f"column {lists[0]}"
     else:
         kinds = {name: _numbers(taken[name]) for name in names}
         for name in (name for name, values in kinds.items() if values is None):
-            kind = str(table.schema.field(name).type)
-            what = "text" if "string" in kind else kind
-            raise LookalikeError(f"{file} has {what} under {name}, and no numbers: {_NO_DIMENSION}")
+            kind = table.schema.field(name).type
+            raise LookalikeError(f"{file} has values of type {kind} under {name}, and no numbers: {_NO_DIMENSION}")
         wide = any(str(table.schema.field(name).type) == "double" for name in names)
         found["X"] = np.empty((table.num_rows, len(names)), np.float64 if wide else np.float32)
         for place, values in enumerate(kinds.values()):
@@ -195,11 +191,9 @@ def _numbers(column: pd.Series) -> Array | None:
 def _stacked(column: pd.Series, name: str, file: Path) -> Array:
     """Return the lists of a column, which must be of one length, as rows."""
     lengths = np.array([0 if vector is None else len(vector) for vector in column])
-    if (others := np.flatnonzero(lengths != lengths[0])).size:
-        row, several = others[0], f"{file} has vectors of several lengths under {name}"
-        numbers = f"{lengths[0]} numbers in row 0, {lengths[row]} in row {row} (from 0)"
-        raise LookalikeError(f"{several}: {numbers}; give all rows as many")
-    values = _numbers(pd.Series(np.concatenate(column.to_numpy())))
+    row = int(np.argmax(lengths != lengths[0]))
+    values = None if row else _numbers(pd.Series(np.concatenate(column.to_numpy())))
     if values is None:
-        raise LookalikeError(f"{file} has lists under {name} that hold no numbers: write lists of numbers")
+        lists = f"{file} has a list under {name}, in row {row} (from 0), that is no vector of {lengths[0]} numbers"
+        raise LookalikeError(f"{lists}: give all rows as many")
     return values.reshape(len(lengths), -1)
