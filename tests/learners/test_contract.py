@@ -541,6 +541,8 @@ def test_rows_that_cannot_be_used_are_refused(learner):
     for call, value in itertools.product(calls, (np.nan, np.inf)):
         with pytest.raises(ValueError, match=r"NaN|infinity"):
             call(sp.csr_array(np.where(np.arange(60)[:, None] == 2, value, X)))
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            model.rank(X[:1], np.where(np.arange(60)[:, None] == 59, value, X))
     for compare in (model.similarity, model.rank):
         with pytest.raises(ValueError, match="5 features"):
             compare(X, sp.csr_array(X[:, :5]))

@@ -243,11 +243,14 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if k < 1 or batch_size < 1:
             raise ValueError(f"k and batch_size must be at least 1, not k={k}, batch_size={batch_size}")
-        queries, gallery = self._comparable(queries, gallery)
-        lengths = self._lengths(gallery)
-        batches = (queries[i : i + batch_size] for i in range(0, queries.shape[0], batch_size))
-        found = [self._rank_batch(batch, gallery, lengths, min(k, gallery.shape[0])) for batch in batches]
-        indices, scores = zip(*found, strict=True)
+        ranked: list[tuple[Longs, Array]] | None = None
+        if self.metric_ == "inner_product" and isinstance(gallery, np.ndarray):
+            # for one query, to look at every number of a gallery first would take longer than to rank it
+            ranked = self._ranked(queries, gallery, k, batch_size, lazily=True)
+        if ranked is None:
+            ranked = self._ranked(queries, gallery, k, batch_size)
+        assert ranked is not None
+        indices, scores = zip(*ranked, strict=True)
         return np.concatenate(indices), np.concatenate(scores)
 
     def score(self, X: Matrix, y: Labels = None, *, triplets: ArrayLike | None = None) -> float:
@@ -554,15 +557,16 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.learns_matrix:
             refuse_large_matrix(self.n_features_in_, getattr(self, "dtype", "float64"), type(self).__name__)
 
-    def _comparable(self, *given: Matrix) -> list[Matrix]:
+    def _comparable(self, *given: Matrix, lazily: bool = False) -> list[Matrix]:
         """Return rows, checked, for a fitted model, in numbers that can hold their products.
 
         Where the metric is a distance, all are less a centre of the last of them: far from the origin, products leave
-        nothing of a distance.
+        nothing of a distance. With `lazily`, the numbers of the last are left for `are_ordinary`.
         """
         check_is_fitted(self)
-        rows = [self._check_rows(X) for X in given]
-        largest = [largest_value(X) for X in rows]
+        rows = [self._check_rows(X) for X in given[:-1]]
+        rows.append(self._check_rows(given[-1], ensure_all_finite=not lazily))
+        largest = [largest_value(X) for X in (rows[:-1] if lazily else rows)]
         if all(value == 0 or IN_FLOAT32[0] <= value <= IN_FLOAT32[1] for value in largest):
             return self._centred(rows)
         if self.learns_matrix and self._matrix_dtype() == np.float32:
@@ -603,16 +607,28 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             scores -= lengths[None, :]
         return scores
 
-    def _rank_batch(self, queries: Matrix, gallery: Matrix, lengths: Array | None, k: int) -> tuple[Longs, Array]:
-        """Return the columns and scores of the first k of every query, a block of the gallery at a time."""
-        left = self._left(queries)
-        best: tuple[Longs, Array] | None = None
-        for start in range(0, gallery.shape[0], GALLERY_BLOCK):
-            block = slice(start, start + GALLERY_BLOCK)
-            scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
-            best = top_k(scores, min(k, scores.shape[1])) if best is None else with_better(best, scores, start, k)
-        assert best is not None
-        return best
+    def _ranked(
+        self, queries: Matrix, gallery: Matrix, k: int, batch_size: int, lazily: bool = False
+    ) -> list[tuple[Longs, Array]] | None:
+        """Return the columns and scores of the first k of every query by batch, a block of the gallery at a time.
+
+        With `lazily`, it is None where numbers of the gallery are not ordinary.
+        """
+        queries, gallery = self._comparable(queries, gallery, lazily=lazily)
+        lengths = self._lengths(gallery)
+        found = []
+        for first in range(0, queries.shape[0], batch_size):
+            left = self._left(queries[first : first + batch_size])
+            best: tuple[Longs, Array] | None = None
+            for start in range(0, gallery.shape[0], GALLERY_BLOCK):
+                block = slice(start, start + GALLERY_BLOCK)
+                if lazily and first == 0 and not are_ordinary(gallery[block]):
+                    return None
+                scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
+                best = top_k(scores, min(k, scores.shape[1])) if best is None else with_better(best, scores, start, k)
+            assert best is not None
+            found.append(best)
+        return found
 
 
 class TracedLearner(SimilarityLearner):
@@ -695,6 +711,14 @@ def largest_value(X: Matrix) -> float:
     values = X.data if is_sparse(X) else X
     # abs of a CSR matrix would sort its indices in place, and that of an array copy it
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
+def are_ordinary(rows: Array) -> bool:
+    """Tell by the sum of squares whether values are finite and within `IN_FLOAT32`; False where it does not tell."""
+    values = rows.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = float(values @ values)
+    return IN_FLOAT32[0] ** 2 * values.size <= squares <= IN_FLOAT32[1] ** 2
 
 
 def refuse_overflow(X: Matrix) -> None:

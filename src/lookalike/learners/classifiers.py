@@ -61,7 +61,7 @@ class ClassMap(SimilarityLearner):
     def _embedded(self, X: Matrix) -> Array:
         return self._unit(X).astype(X.dtype, copy=False)
 
-    def _comparable(self, *given: Matrix) -> list[Matrix]:
+    def _comparable(self, *given: Matrix, lazily: bool = False) -> list[Matrix]:
         check_is_fitted(self)
         return [self._unit(self._check_rows(X)) for X in given]
 
