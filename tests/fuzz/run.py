@@ -60,8 +60,8 @@ evaluate v.lookalike v.parquet --seed 3 --all
 evaluate v.lookalike v.npy --labels y.npy --all
 evaluate v.lookalike fixed.parquet --triplets triplets.csv --all
 features photos --output new.npy --representation color --cache cache
-features photos --output new.npy --paths new.parquet --representation m.lookalike --learned gallery
-features v.parquet --output new.npy --representation v.lookalike --learned queries --json
+features photos --output new.npy --paths new.parquet --representation m.lookalike
+features v.parquet --output new.npy --representation v.lookalike --json
 features photos --output counts --words 8
 features photos --output new.npz --representation w.lookalike --jobs 1
 info m.lookalike
@@ -88,7 +88,7 @@ WORDS = {
     "values": """0 -1 1 2 1e309 nan -inf ² 0x10 true None a=b =1 {x} %s photos m.lookalike v.npy 0,1 1,,2 hog,nope
         all PCA9 IVF9999,Flat PQ7 texton n_steps=-1 n_steps=1e6 aggressiveness=nan aggressiveness=1e308 random_state=x
         psd=maybe max_iter=0 early_stopping=true validation_fraction=2 n_steps=9999999999999999 9999999999999999999""",
-    "options": """--json --quiet --compare --all --no-cache --learned --rank -k --seed --jobs --to --index --pool
+    "options": """--json --quiet --compare --all --no-cache --rank -k --seed --jobs --to --index --pool
         --words --set --labels --triplets --learner --hold-out --nonsense""",
     "names": "it's -rf --help %s{0} nan a,b ~ * $(id) .hidden CON. =1+1",
 }

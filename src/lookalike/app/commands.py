@@ -508,9 +508,7 @@ def features(
     output: Annotated[Path, Option(metavar="FILE", help="vectors to write (.npz or .npy), or a folder of counts")],
     paths: Annotated[Path | None, Option(metavar="TABLE", help=".csv or .parquet (default: .csv beside them)")] = None,
     representation: options.Representation = None,
-    learned: Annotated[
-        Literal["queries", "gallery"] | None, Option(metavar="SIDE", help="after learning: queries or gallery")
-    ] = None,
+    learned: Annotated[str | None, Option(hidden=True)] = None,
     id_column: options.IdColumn = None,
     label_column: options.LabelColumn = None,
     words: options.Words = None,
@@ -528,8 +526,7 @@ def features(
     """Write the vectors of a folder's images.
 
     Vectors are rows of unit length, or counts of visterms. A table beside them lists the image of each row. The vectors
-    are those before learning, also with a model as representation. --learned writes the vectors after learning: an
-    index of them by inner product or Euclidean distance finds the same neighbours as `lookalike rank`.
+    are those before learning, also with a model as representation: `lookalike export` writes those after learning.
     """
     from lookalike.app.similarity import Similarity
     from lookalike.app.vectors import is_vectors
@@ -546,8 +543,8 @@ def features(
         if output.is_dir() and not table.exists() and any(output.iterdir()):
             raise LookalikeError(f"{output} exists and is no folder of visterm counts: name another one")
     is_sparse = file.suffix.lower() == ".npz"
-    if learned is not None and (model is None or of_counts):
-        raise typer.BadParameter("needs --representation MODEL.lookalike and a file", param_hint="'--learned'")
+    if learned is not None:
+        raise LookalikeError("features has no --learned any more: use lookalike export --to npy, and its query_map.npz")
     if is_sparse and representation in NAMES:
         raise _dense(representation, output)
     options.check_output(file, (".npz", ".npy"), model, source if given else None)
@@ -560,9 +557,7 @@ def features(
         how: Any = {"jobs": jobs, "cache": options.cache_folder(cache, no_cache, output), "progress": progress}
         similarity = Similarity(representation, words=words, random_state=seed, **how)
         columns: Any = {"id_column": id_column, "label_column": label_column}
-        written: Any = (
-            similarity.counts(source, pool) if of_counts else similarity.vectors(source, learned=learned, **columns)
-        )
+        written: Any = similarity.counts(source, pool) if of_counts else similarity.vectors(source, **columns)
     vectors, images = written
     described = similarity.representation_
     name = "vectors" if described is None else described.describer.system
@@ -579,17 +574,13 @@ def features(
             else:
                 write_array(vectors.toarray() if is_csr(vectors) else vectors, output)
             write_table(images[header], table)
-    noun, metric = "vector" if given else "image", None if learned is None else similarity.learner_.metric_
-    when = f"of {name}, before learning"
-    if metric is not None:
-        compared = "inner product" if metric == "inner_product" else "Euclidean distance"
-        when = f"for {learned}, learned by {type(similarity.learner_).__name__}; compare them by {compared}"
-    elif model is not None and not of_counts:
-        when += " (--learned queries or gallery writes what was learned)"
+    noun, when = "vector" if given else "image", f"of {name}, before learning"
+    if model is not None and not of_counts:
+        when += " (lookalike export writes what was learned)"
     n, d, left_out = len(images), int(vectors.shape[1]), similarity.left_out_
     lines = [f"{output}: {options.counted(n, noun)} x {d:,} dimensions {when}", f"{table}: the {noun} of each row"]
     about = {"output": str(output), "paths": str(table), "n_images": n, "dimensions": d, "representation": name}
-    about |= {"learned": learned, "metric": metric, "left_out": options.records(left_out)}
+    about |= {"left_out": options.records(left_out)}
     options.tell_result(about, [*lines, *options.left_out_lines(left_out, noun)], as_json, quiet)
 
 

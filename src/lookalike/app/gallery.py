@@ -14,10 +14,10 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,8 +38,8 @@ from lookalike.core.files import (
 )
 from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
 from lookalike.core.seeds import generator
+from lookalike.data import scan
 from lookalike.data.path_finder import files_below, is_hidden
-from lookalike.data.scan import look_at_image, scan_photographs
 from lookalike.ranking.rankings import recall, top_k
 
 if TYPE_CHECKING:
@@ -131,19 +131,12 @@ def engine_scores(metric: str, queries: Matrix, gallery: Matrix) -> Floats:
     return np.asarray(2 * scores - own[:, None] - theirs)
 
 
-class File(NamedTuple):
+@dataclass
+class File(scan.File):
     """A file of a gallery's folder: a row of its manifest, when it was changed last, and its vector's row or -1."""
 
-    path: str
-    label: str
-    width: int
-    height: int
-    bytes: int
-    sha256: str
-    status: str
-    reason: str
-    mtime_ns: int
-    row: int
+    mtime_ns: int = 0
+    row: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +185,8 @@ class SavedGallery:
     def save(self, path: PathLike, stamp: tuple[int, ...] | None = None) -> None:
         """Write the gallery; the folder is kept as the way there from the file, and `stamp` is that of `replacing`."""
         root = os.path.relpath(os.path.realpath(self.root), os.path.dirname(os.path.realpath(path)))
-        about: dict[str, Any] = {"model": self.model, "metric": self.metric, "root": root, "files": self.files}
+        files = [list(vars(file).values()) for file in self.files]
+        about: dict[str, Any] = {"model": self.model, "metric": self.metric, "root": root, "files": files}
         arrays: dict[str, Array] = {f"query_map.{name}": array for name, array in self.query_map.items()}
         if hasattr(self.rows, "indptr"):
             about["shape"] = list(self.rows.shape)
@@ -235,7 +229,7 @@ def rank_saved(
         is_other = saved.model != fingerprint(about, arrays)
     if is_other:
         raise LookalikeError(f"{gallery} was described by another model than {model}: name that, or make another one")
-    looks = [look_at_image(Path(), query) for query in dict.fromkeys(os.fspath(query) for query in queries)]
+    looks = [scan.look_at_image(Path(), query) for query in dict.fromkeys(os.fspath(query) for query in queries)]
     usable = {look.path: look.sha256 for look in looks if not look.reason}
     bad = [(look.path, look.reason) for look in looks if look.reason]
     if not usable:
@@ -290,14 +284,16 @@ def update_gallery(
     stamps = {path: stamp_of(folder / path)[:2] for path in files_below(folder, strict=True)}
     old = [] if previous is None else previous.files
     known = [file for file in old if stamps.get(file.path) == (file.bytes, file.mtime_ns) and file.status != "removed"]
-    how: Any = {"paths": list(stamps), "known": pd.DataFrame(known, columns=File._fields)}
+    columns = [field.name for field in fields(File)]
+    how: Any = {"paths": list(stamps), "known": pd.DataFrame(known, columns=columns)}
     progress = partial(model.progress, "reading images")
-    manifest = scan_photographs(folder, n_threads=model.jobs, progress=progress, **how)
+    manifest = scan.scan_photographs(folder, n_threads=model.jobs, progress=progress, **how)
     found, form = gallery_of(folder, manifest), IndexForm(model.learner_)
     row_of = {path: row for row, path in enumerate(found.ids.tolist())}
     manifest["label"] = manifest["path"].map(found.table().set_index("path")["label"]).fillna("")
-    facts = manifest[list(File._fields[:-2])].itertuples(index=False, name=None)
-    files = [File._make((*row, (stamps.get(row[0]) or (0, 0))[1], row_of.get(row[0], -1))) for row in facts]
+    manifest["mtime_ns"] = [(stamps.get(path) or (0, 0))[1] for path in manifest["path"]]
+    manifest["row"] = [row_of.get(path, -1) for path in manifest["path"]]
+    files = [File(*facts) for facts in manifest[columns].itertuples(index=False, name=None)]
     vectors = form.vectors(model.learner_rows(found))
     saved = SavedGallery(folder, named, form.metric, form.query_map, files, vectors)
     before, now = ({file.path: file.sha256 for file in it.images} if it else {} for it in (previous, saved))
@@ -375,9 +371,10 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
     """
     if model.representation_ is not None:
         return learned | model.reduction, False
-    scaling = model.scaling
+    scaling, learner = model.scaling, model.learner_
     parts: Arrays = {"mean": scaling.mean_} if len(scaling.mean_) else {}
-    if not model.keeps_gallery or rank is not None:
+    all_is_asked = learner.metric_ == "inner_product" and learner.is_linear and not scaling.is_unit
+    if not all_is_asked or rank is not None:
         if scaling.is_unit:
             deviations: Arrays = {"scale": scaling.deviations_} if len(scaling.deviations_) else {}
             return learned | parts | deviations | {"unit": np.ones(1)}, False

@@ -552,24 +552,18 @@ class Similarity:
             records.append({"method": name, **values, "seconds": 0.0})
         return pd.DataFrame(records, columns=["method", "seen", "new", "seconds"])
 
-    def vectors(
-        self, source: Source, *, learned: str | None = None, **columns: Unpack[Columns]
-    ) -> tuple[Matrix, pd.DataFrame]:
-        """Describe the images of a folder, or move and divide vectors, as they are before learning, or after it.
+    def vectors(self, source: Source, **columns: Unpack[Columns]) -> tuple[Matrix, pd.DataFrame]:
+        """Describe the images of a folder, or move and divide vectors, as they are before learning.
 
         Parameters
         ----------
         source : path-like, array or Rows
             A source of rows, of images at any depth.
-        learned : {None, "queries", "gallery"}, default=None
-            Return rows of an index, or what it is asked with, such that its inner products or distances
-            (``learner_.metric_``) have the order of the learned similarity. Where `keeps_gallery`, the index holds a
-            user's own vectors as they are. A distance whose matrix is not positive semidefinite is a `LookalikeError`.
 
         Returns
         -------
         vectors : csr_array or ndarray of shape (n, d)
-            Of images before learning, float32 and of unit length.
+            Of images, float32 and of unit length.
         table : DataFrame
             ``path``, ``label``, ``sha256``, ``width``, ``height`` of images, or ``id`` and ``label`` of vectors.
         """
@@ -577,18 +571,7 @@ class Similarity:
         found = self.read(source, gallery=True, **columns)
         if not hasattr(self, "pipeline_"):
             self._learn_representation(found)
-        (raw,) = self._described(found)
-        if learned is None:
-            return self._taken(raw, found, learned=self._of_vectors), found.table()
-        learner, rows = self.learner_, self._taken(raw, found)
-        has_own_gallery = found.root is None and self.keeps_gallery
-        if has_own_gallery and learned == "gallery":
-            return raw, found.table()
-        try:
-            mapped = learner.transform_gallery(rows) if learned == "gallery" else learner.transform_queries(rows)
-        except ValueError as error:
-            raise LookalikeError(f"no index can hold what was learned: {error}") from error
-        return (mapped / mapped.dtype.type(self.scaling.scale_) if has_own_gallery else mapped), found.table()
+        return self._taken(self._described(found)[0], found, learned=self._of_vectors), found.table()
 
     def _learn_representation(self, found: Rows) -> None:
         """Learn what describes or scales the rows of a gallery."""
@@ -696,12 +679,6 @@ class Similarity:
             "classes": {str(name): int(n) for name, n in train["label"].value_counts().sort_index().items() if name},
             **self._of_fit,
         }
-
-    @property
-    def keeps_gallery(self) -> bool:
-        """Tell whether vectors of a gallery stay as they are in an index: all that was learned is in queries."""
-        scaling, learner = self.scaling, self.learner_
-        return learner.metric_ == "inner_product" and learner.is_linear and not scaling.is_unit
 
     @property
     def scaling(self) -> Scaling:

@@ -81,7 +81,7 @@ def refused(call):
         said = call(*arguments)
         assert (said.status, said.out) == (status, ""), said
         # what was taken for what stands before a mistake that only learning or building finds
-        assert re.fullmatch(r"(?:photos: \d+ images; .*\n)?lookalike: (?!.*Errno).*\n", said.err)
+        assert re.fullmatch(r"(?:\S+: \d+ (?:images|vectors).*\n)?lookalike: (?!.*Errno).*\n", said.err)
         return said.err
 
     return sentence

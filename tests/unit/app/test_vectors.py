@@ -85,18 +85,8 @@ def test_every_command_takes_vectors(here, name, call, result):
         assert [row["id"] for row in asked["neighbours"]] == [row["id"] for row in ranked["neighbours"]]
     ending = ".npz" if name == "v.npz" else ".npy"
     said = call("features", name, *by_id, "--representation m.lookalike --output", f"f{ending}")
-    assert "6 dimensions of vectors, before learning (--learned queries or gallery writes what was learned)" in said.out
+    assert "6 dimensions of vectors, before learning (lookalike export writes what was learned)" in said.out
     assert pd.read_csv("f.csv", dtype=str)["id"].tolist() == rows.ids.tolist()
-    model = lookalike.load("m.lookalike")
-    for side in ("queries", "gallery"):
-        learned = result("features", name, *by_id, f"--representation m.lookalike --output {side}.npy --learned {side}")
-        expected = sp.csr_array(model.vectors(rows, learned=side)[0]).toarray()
-        np.testing.assert_array_equal(np.load(f"{side}.npy"), expected)
-        assert learned["metric"] == "inner_product"
-    if name != "v.npz":
-        np.testing.assert_array_equal(expected, X)  # the gallery stays as it is
-    nearest = np.argsort(-(np.load("queries.npy")[3] @ np.load("gallery.npy").T), kind="stable").tolist()
-    assert [rows.ids[row] for row in nearest if row != 3][:5] == [row["id"] for row in ranked["neighbours"]]
 
 
 def test_triplets_by_id_all_add_up(here, call, result):
@@ -438,10 +428,9 @@ def test_columns_in_another_order_are_put_into_that_of_the_model_and_others_refu
         with pytest.warns(UserWarning, match="columns in another order"):
             found = model.rank(turned, read_vectors("wide.parquet"), k=5)
         pd.testing.assert_frame_equal(found, model.rank(IDS, "wide.parquet", k=5))
-    for learned in (None, "queries", "gallery"):
-        expected = model.vectors("wide.parquet", learned=learned)[0]
-        with pytest.warns(UserWarning, match="columns in another order"):
-            np.testing.assert_array_equal(Similarity("v.lookalike").vectors("turned.csv", learned=learned)[0], expected)
+    expected = model.vectors("wide.parquet")[0]
+    with pytest.warns(UserWarning, match="columns in another order"):
+        np.testing.assert_array_equal(Similarity("v.lookalike").vectors("turned.csv")[0], expected)
     # columns that nobody named are in the order of the model's
     assert model.evaluate(make_rows(pd.DataFrame(X), IDS, Y)).attrs["learned_from"] == 36
     TABLE.rename(columns={"d2": "price"}).assign(id=IDS, label=Y).to_csv("other.csv", index=False)
