@@ -105,26 +105,6 @@ def choose_learner(
     return Choice("OASIS", steps, f"it ranks sparse rows best ({shape})")
 
 
-class Blend(NamedTuple):
-    """What held-out classes say of a learner: the share of it to take, and what it gains over none, with its interval.
-
-    `share` is that of the similarity that is learned, in a blend with none of as large a mean.
-    """
-
-    share: float
-    gain: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
-
-    def sentence_on(self, name: str) -> str:
-        """Say of a learner how much of it is taken, and why."""
-        if not self.share:
-            return f"no learning: no share of {name} ranks held-out classes better than none by its 95% interval"
-        gain = f"{self.gain:+.3f} (95% interval {self.low:+.3f} to {self.high:+.3f})"
-        blend = f"{self.share:.0%} of {name} in a blend with no learning"
-        return f"{blend}: mAP of classes that were held out is {gain} over no learning"
-
-
 def judged_rows(y: Array, seed: int) -> Array:
     """Return row numbers, all or `MOST_JUDGED`: as many of every class, and of many classes at least four of each."""
     if len(y) <= MOST_JUDGED:
@@ -188,10 +168,11 @@ def weight_of(share: float, learner: SimilarityLearner, X: Matrix) -> float:
 
 def blend_for_new_classes(
     name: str, settings: Mapping[str, object], X: Matrix, y: Array, seed: int, train: Train, tell: Tell
-) -> Blend:
+) -> tuple[float, str]:
     """Choose how much of a learner is taken for new classes: what has the highest lower end of a 95% interval, if > 0.
 
     The interval is over classes that are held out: of the average precision of their rows, less that of no learning.
+    A share is that of the similarity that is learned, in a blend with none of as large a mean. A sentence says why.
     """
     rows = judged_rows(y, seed)
     X, y, settings = X[rows], y[rows], _for_some(settings, len(rows) < len(y))
@@ -220,8 +201,10 @@ def blend_for_new_classes(
     low, high = mean - reach, mean + reach
     best = int(np.argmax(low))
     if not low[best] > 0:
-        return Blend(0.0)
-    return Blend(SHARES[best], *(float(part[best]) for part in (mean, low, high)))
+        return 0.0, f"no learning: no share of {name} ranks held-out classes better than none by its 95% interval"
+    gain = f"{mean[best]:+.3f} (95% interval {low[best]:+.3f} to {high[best]:+.3f})"
+    blend = f"{SHARES[best]:.0%} of {name} in a blend with no learning"
+    return SHARES[best], f"{blend}: mAP of classes that were held out is {gain} over no learning"
 
 
 def candidates_for_seen(default: Choice, X: Matrix, y: Array) -> list[tuple[str, dict[str, object]]]:

@@ -252,15 +252,15 @@ class Similarity:
         learned_from = found.take(np.flatnonzero(roles == TRAIN))
         rows = self._fit_steps(learned_from)
         kept, of_triplets = learning.learned_triplets(found, roles, self.hold_out, self.random_state)
-        y, share = None if kept is not None else learned_from.labels, 1.0
+        y, weight = None if kept is not None else learned_from.labels, 1.0
         with self._timed("choosing"):
-            chosen, blend, asked = self._choose(settings, rows, y, kept)
+            chosen, share, asked = self._choose(settings, rows, y, kept)
         with self._timed("learning"), self._telling(f"learning ({chosen.name})"):
             how: Any = {"triplets": kept, "seed": self.random_state, "jobs": self.jobs}
             learner = learning.train(chosen.name, chosen.parameters, rows, y=y, **how)
-        if y is not None and blend is not None:
-            share = choice.weight_of(blend.share, learner, rows[choice.judged_rows(y, self.random_state)])
-            learner = learner.blended(share)
+        if y is not None and share is not None:
+            weight = choice.weight_of(share, learner, rows[choice.judged_rows(y, self.random_state)])
+            learner = learner.blended(weight)
         self.pipeline_.set_params(learner=learner)
         labelled = "" if y is None else found.labels
         facts = {found.key: found.ids, "label": labelled, "content": found.contents, "role": roles}
@@ -268,7 +268,7 @@ class Similarity:
         of_fit = of_triplets | {"hold_out": self.hold_out, "seed": int(self.random_state)}
         of_fit |= {"seconds": {name: round(seconds, 3) for name, seconds in self.seconds_.items()}}
         of_fit |= {"made_by": _made_now() | {"source": Path(os.path.realpath(found.source)).name}}
-        self._remember(found.left_out, of_fit | {"for": asked, "share": share, "chosen": self._notes})
+        self._remember(found.left_out, of_fit | {"for": asked, "share": weight, "chosen": self._notes})
         if found.root is None:
             self._compare_held_out(found, roles)
         return self
@@ -303,8 +303,8 @@ class Similarity:
 
     def _choose(
         self, settings: dict[str, object], X: Matrix, y: Texts | None, triplets: Ints | None
-    ) -> tuple[Choice, choice.Blend | None, str]:
-        """Return the learner that was named or ranks held-out rows best, how much of it is taken, and for whom.
+    ) -> tuple[Choice, float | None, str]:
+        """Return the learner that was named or ranks held-out rows best, the share of it in a blend, and for whom.
 
         New or seen classes are asked as it was said, else by how many there are.
         """
@@ -318,7 +318,7 @@ class Similarity:
                     self._say(f"chosen for the classes that were learned from: {few} are needed")
                 asked = SEEN
         by_distance = self._of_vectors and not self.scaling.is_unit and asked == NEW
-        chosen, blend = choice.choose_learner(X, y, triplets, of_distances=by_distance), None
+        chosen, share = choice.choose_learner(X, y, triplets, of_distances=by_distance), None
         how: Any = {"seed": self.random_state, "train": self._trained, "tell": self.progress}
         if self.learner is not None:
             chosen = Choice(learning.learner_name(self.learner), settings, "it was named")
@@ -331,9 +331,9 @@ class Similarity:
                 self._say(f"--for seen would take {best.name}: mAP of {classes}: {listing}")
         enough = len(learning.usable_classes(judged)) >= learning.FEWEST_CLASSES
         if asked == NEW and y is not None and enough and learner_class(chosen.name).can_blend:
-            blend = choice.blend_for_new_classes(chosen.name, chosen.parameters, X, y, **how)
-        self._say(str(chosen) if blend is None else blend.sentence_on(chosen.name))
-        return chosen, blend, asked
+            share, reason = choice.blend_for_new_classes(chosen.name, chosen.parameters, X, y, **how)
+        self._say(str(chosen) if share is None else reason)
+        return chosen, share, asked
 
     def _trained(self, name: str, settings: Mapping[str, object], X: Matrix, *, y: Array) -> SimilarityLearner:
         """Train a learner to choose by."""
