@@ -33,19 +33,6 @@ _WORD = re.compile(r"[\w.-]+")
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
 
 
-def _settings(texts: Sequence[str]) -> dict[str, str]:
-    """Read settings, each ``key=value``."""
-    settings: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not key or not equals:
-            raise typer.BadParameter(f"must be like key=value, not {text!r}", param_hint="'--set'")
-        if key in settings:
-            raise LookalikeError("a setting is given twice: name each once after --set")
-        settings[key] = value
-    return settings
-
-
 def _below_one(share: float) -> float:
     """Refuse a share of everything."""
     if not 0 <= share < 1:
@@ -127,16 +114,28 @@ def fit(
     that cannot be used are left out and named. The scaling of vectors and the learner are chosen on held-out rows and
     classes, and the output names them.
     """
-    settings = _settings(set_ or [])
+    settings: dict[str, str] = {}
+    for text in set_ or []:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not key or not equals:
+            raise typer.BadParameter(f"must be like key=value, not {text!r}", param_hint="'--set'")
+        if key in settings:
+            raise LookalikeError("a setting is given twice: name each once after --set")
+        settings[key] = value
 
+    from lookalike.app.model_file import read_about
     from lookalike.app.similarity import Similarity
     from lookalike.core.files import named
     from lookalike.core.model_file import SUFFIX
 
-    default = options.default_output(source, SUFFIX)
+    default, own = options.default_output(source, SUFFIX), Path(os.path.realpath(source)).name
     options.check_output(output or default, (SUFFIX,), labels, triplets, _model_in(representation))
     if output is None:
-        _refuse_other(default, Path(os.path.realpath(source)).name)
+        known = own
+        with suppress(LookalikeError, LookupError, AttributeError):  # there is no model yet, or none that can be read
+            known = read_about(default)["made_by"].get("source", own)
+        if known != own:
+            raise LookalikeError(f"{default} is the model of {known}: name that of {own} by --output")
     output = named(output or default, SUFFIX)
     with options.StageReport(quiet) as progress:
         model = Similarity(
@@ -181,17 +180,6 @@ def fit(
 def _words(given: Mapping[str, object]) -> list[str]:
     """Return the words of options that were given."""
     return [str(word) for pair in given.items() if pair[1] for word in pair]
-
-
-def _refuse_other(default: Path, source: str) -> None:
-    """Refuse to write, under a name that nobody gave, over the model of a source of another name."""
-    from lookalike.app.model_file import read_about
-
-    known = source
-    with suppress(LookalikeError, LookupError, AttributeError):  # there is no model yet, or none that can be read
-        known = read_about(default)["made_by"].get("source", source)
-    if known != source:
-        raise LookalikeError(f"{default} is the model of {known}: name that of {source} by --output")
 
 
 def facts(rows: Rows) -> dict[str, Any]:
@@ -551,8 +539,9 @@ def features(
     options.check_output(table, options.TABLES, model, file, source if given else None)
     if of_counts:
         options.check_output(output / visterm_folder.PALETTE, (".npy",), model)
-    if paths is None:
-        _refuse_unlike(table, header)
+    is_ours = not table.is_file() or table.open("rb").readline(1000).strip() == ",".join(header).encode()
+    if paths is None and not is_ours:
+        raise LookalikeError(f"{table} exists and was not written by lookalike features: name another by --paths")
     with options.StageReport(quiet) as progress:
         how: Any = {"jobs": jobs, "cache": options.cache_folder(cache, no_cache, output), "progress": progress}
         similarity = Similarity(representation, words=words, random_state=seed, **how)
@@ -594,12 +583,6 @@ def _dense(name: str | None, output: Path) -> LookalikeError:
     return LookalikeError(f"vectors of {name} are dense: name a file that ends in .npy, not {output}")
 
 
-def _refuse_unlike(table: Path, columns: Sequence[str]) -> None:
-    """Refuse to write over a table that nobody named, unless it has these columns."""
-    if table.is_file() and table.open("rb").readline(1000).strip() != ",".join(columns).encode():
-        raise LookalikeError(f"{table} exists and was not written by lookalike features: name another by --paths")
-
-
 @options.command("info")
 def info(model: Model, as_json: options.AsJson = False) -> None:
     """Print what a model file holds.
@@ -609,34 +592,21 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
     from lookalike.app.model_file import SIMILARITY, read_about
     from lookalike.core.model_file import fits_together
 
-    about = read_about(model)
-    size = model.stat().st_size
-    if as_json:
-        options.print_json({"model": str(model), "bytes": size, **about})
-        return
+    about, n_bytes = read_about(model), model.stat().st_size
     with fits_together(model, SIMILARITY):
-        learner, described, origin = about["learner"], about["representation"], about["made_by"]
-        rows = {
-            "model": f"{model}, {size / 1e6:.1f} MB, format version {about['format_version']}",
-            "learned": _learned(about),
-            "learner": f"{learner['name']} ({_listed(learner['parameters'])})",
-            "representation": f"{described['name']}, {described['dimensions']:,} dimensions"
-            f" ({_listed(described['settings'])})",
-            "classes": _class_sizes(about["classes"]) or "none: learned from triplets",
-            "left out": options.counted(about["n_left_out"], "id" if described["name"] == "vectors" else "file"),
-            "seed": str(about["seed"]),
-            "seconds": ", ".join(f"{name} {seconds:.1f}" for name, seconds in about["seconds"].items()),
-            "made": f"{origin.get('time', 'unknown')}, of {origin.get('source', 'unknown')}",
-            "versions": ", ".join(f"{name} {text}" for name, text in origin.items() if name not in ("time", "source")),
-        }
-        if lines := _triplets_in(about):
-            rows["triplets"] = lines[0]
-    options.tell(f"{name:<16}{value}" for name, value in rows.items())
+        size = f"{n_bytes / 1e6:.1f} MB, format version {about['format_version']}"
+        lines = [f"{model}: {size}; {_learned(about)}", *_triplets_in(about)]
+        names = ("learner", "representation", "classes", "n_left_out", "seed", "seconds", "made_by")
+        lines += [f"{name.removeprefix('n_').replace('_', ' '):<16}{_listed(about[name])}" for name in names]
+    options.tell_result({"model": str(model), "bytes": n_bytes, **about}, lines, as_json)
 
 
-def _listed(values: Mapping[str, object]) -> str:
-    """Return settings as people read them."""
-    return ", ".join(f"{name}={value}" for name, value in values.items()) or "no settings"
+def _listed(value: object) -> str:
+    """Return what a model file says of something as people read it."""
+    if not isinstance(value, dict):
+        return str(value)
+    parts = ((name, f"({_listed(part)})" if isinstance(part, dict) else part) for name, part in value.items())
+    return ", ".join(f"{name} {part}" for name, part in parts) or "none"
 
 
 @options.command("index")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
@@ -238,8 +238,17 @@ def rank_saved(
     own = {file.sha256: file.row for file in saved.images}
     asked = {sha256: saved.asked(own[sha256]) for sha256 in usable.values() if sha256 in own}
     if new := {sha256: Path(query) for query, sha256 in usable.items() if sha256 not in own}:
+        # with the libraries that read pixels; an image of the gallery itself needs none
+        from lookalike.app.representations import Workers, restored_representation
+        from lookalike.features.describers import unit_rows
+
         with fits_together(model, SIMILARITY):
-            rows = mapped(_described(new, about, arrays, jobs), saved.query_map)
+            representation = restored_representation(about["representation"], arrays["representation"])
+            raw = representation.describe((list(new.values()), list(new)), Workers(jobs))
+            described, reduction = representation.describer.weigh(raw), arrays["reduction"]
+            if reduction:
+                described = unit_rows((described - reduction["mean"]) @ reduction["components"].T)
+            rows = mapped(described, saved.query_map)
         asked |= {sha256: rows[[row]] for row, sha256 in enumerate(new)}
     results = []
     for query, sha256 in usable.items():
@@ -255,20 +264,6 @@ def rank_saved(
         ]
         results.append({"query": query, "neighbours": neighbours})
     return saved.root, results, bad, left_out
-
-
-def _described(files: Mapping[str, Path], about: About, arrays: Mapping[str, Arrays], jobs: int) -> Matrix:
-    """Return images, by their content, as the learner of a model takes them, whose parts these are."""
-    # with the libraries that read pixels; an image of the gallery itself needs none
-    from lookalike.app.representations import Workers, restored_representation
-    from lookalike.features.describers import unit_rows
-
-    representation = restored_representation(about["representation"], arrays["representation"])
-    raw = representation.describe((list(files.values()), list(files)), Workers(jobs))
-    rows = representation.describer.weigh(raw)
-    if not (reduction := arrays["reduction"]):
-        return rows
-    return unit_rows((rows - reduction["mean"]) @ reduction["components"].T)
 
 
 def update_gallery(

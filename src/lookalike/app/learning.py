@@ -132,12 +132,13 @@ def usable_classes(y: Array) -> Array:
     return np.asarray(names[sizes > 1])
 
 
-def choose_new_classes(labels: Array, random: np.random.Generator) -> Truths:
+def choose_new_classes(labels: Array, seed: int) -> Truths:
     """Mark the rows of a quarter of the classes that have two rows or more: at least two, and two others are left."""
     usable = usable_classes(labels)
     if len(usable) < FEWEST_CLASSES:
         has = "one class has" if len(usable) == 1 else f"{len(usable)} classes have"
         raise LookalikeError(f"{has} two rows or more, and four are needed: two to leave out and two to learn from")
+    random = generator(seed, "own images", "new classes")
     return np.isin(labels, random.permutation(usable)[: max(2, round(len(usable) / 4))])
 
 

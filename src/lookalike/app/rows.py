@@ -163,8 +163,13 @@ def make_rows(
     names = None if ids is None else as_texts(ids, "the ids")
     X = _checked_vectors(X, names, source)
     _refuse_counts(X, columns, source)
-    row_numbers = np.arange(X.shape[0]).astype(str)
-    known = row_numbers if names is None else _checked_ids(names, X.shape[0], source)
+    n = X.shape[0]
+    known = np.array(np.arange(n) if names is None else names, dtype=str)
+    if len(known) != n:
+        raise LookalikeError(f"there are {len(known):,} ids for {n:,} rows of {source}: give one for each")
+    row = int(np.argmax((known == "") | pd.Index(known).duplicated()))
+    if known[row] in ("", *known[:row]):
+        raise LookalikeError(f"{source} has no id of its own in row {row} (from 0) but '{known[row]}': give it one")
     row_of = {name: row for row, name in enumerate(known.tolist())}
     lost = f"it has no row in {source}" + (", where ids are row numbers from 0" if names is None else "")
 
@@ -284,16 +289,6 @@ def load_npy(file: Path) -> Array:
     except HEADER_FAILS as error:
         what_now = "save it by numpy.save, text as in numpy.save(name, labels.astype(str))"
         raise LookalikeError(f"{file} cannot be read ({str(error)[:_LONGEST]}): {what_now}") from error
-
-
-def _checked_ids(names: list[str], n: int, source: str) -> Texts:
-    """Refuse ids that are not one for each row."""
-    if len(names) != n:
-        raise LookalikeError(f"there are {len(names):,} ids for {n:,} rows of {source}: give one for each")
-    row = int(np.argmax(pd.Index(names).isin([""]) | pd.Index(names).duplicated()))
-    if names[row] in ("", *names[:row]):
-        raise LookalikeError(f"{source} has no id of its own in row {row} (from 0) but {names[row]!r}: give it one")
-    return np.array(names, dtype=str)
 
 
 def _checked_vectors(X: Matrix, names: list[str] | None, source: str) -> Matrix:

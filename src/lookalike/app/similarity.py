@@ -498,7 +498,7 @@ class Similarity:
         found = self.read(source, labels, **columns).related()
         if self.n_triplets_ or found.triplets is not None:
             raise LookalikeError("the classes of triplets are not known")
-        is_new = self._new_classes(found.labels)
+        is_new = learning.choose_new_classes(found.labels, self.random_state)
         y, own, (raw,) = found.labels[~is_new], found.labels[is_new], self._described(found)
         rows = self._taken(raw, found)[~is_new]
         with self._telling(f"learning ({name}) without a quarter of the classes"):
@@ -507,10 +507,6 @@ class Similarity:
         table = evaluation.compare_on_labels(compared, own, seed=self.random_state, noun=found.noun)
         table.attrs |= {"classes": np.unique(own).tolist(), "evaluated": len(own), "learned_from": len(y)}
         return table
-
-    def _new_classes(self, labels: Texts) -> Truths:
-        """Mark the rows of a quarter of the classes."""
-        return learning.choose_new_classes(labels, generator(self.random_state, "own images", "new classes"))
 
     def compare(self, source: Source, labels: Labels = None, **columns: Unpack[Columns]) -> pd.DataFrame:
         """Measure the model beside alternatives, such as LDA, on seen and on new classes.
@@ -535,7 +531,7 @@ class Similarity:
         y, (raw,) = found.labels, self._described(found)
         X, parts = self._taken(raw, found), {"seen": (seen, ~seen)}
         with suppress(LookalikeError):  # there are too few classes
-            is_new = self._new_classes(y)
+            is_new = learning.choose_new_classes(y, self.random_state)
             parts["new"] = (~is_new, is_new)
         this = {f"this model ({type(self.learner_).__name__})": self._trained_again}
         ways = this | choice.rivals(X[seen], y[seen], self._trained)

@@ -139,13 +139,6 @@ def _sorted_columns(
     return ids, labels, [name for name in others if name not in left_out], left_out
 
 
-def _index_of(schema: pa.Schema) -> list[str]:
-    """Return the columns of the index of a table that pandas wrote, a level each; "" for one that is only counted."""
-    with suppress(TypeError, ValueError, LookupError):  # another program wrote it, or its notes are damaged
-        return [name if isinstance(name, str) else "" for name in schema.pandas_metadata["index_columns"]]
-    return []
-
-
 def _title(name: str) -> str:
     """Return what a sentence calls a column."""
     return "the index" if _UNNAMED.fullmatch(name) else f"column {name}"
@@ -153,7 +146,9 @@ def _title(name: str) -> str:
 
 def _from_table(table: pa.Table, file: Path, id_column: str | None, label_column: str | None) -> dict[str, Any]:
     """Take ids, labels and vectors from the columns of a table, as `make_rows` takes them."""
-    index = _index_of(table.schema)
+    index: list[str] = []  # of a table that pandas wrote, a column each level; "" for one that is only counted
+    with suppress(TypeError, ValueError, LookupError):  # another program wrote it, or its notes are damaged
+        index = [name if isinstance(name, str) else "" for name in table.schema.pandas_metadata["index_columns"]]
     ids, labels, names, left_out = _sorted_columns(table.column_names, file, id_column, label_column, index)
     taken = table.select(names).to_pandas(ignore_metadata=True)
     found: dict[str, Any] = {"columns": names}

@@ -31,6 +31,7 @@ MISTAKES = [  # a line, and what it says
     ("fit photos --learner Euclidean --set n_steps=1", "it has none"),
     ("fit photos --triplets a --learner RCA", "RCA does not learn from triplets: take one of Euclidean"),
     ("fit photos --labels a --triplets b", "give labels or triplets, not both"),
+    (f"fit photos --triplets judged.csv --hold-out 0.99 {COLOR}", "all triplets belong to held-out queries"),
     ("fit photos --representation sifter", "there is no representation 'sifter'"),
     ("fit photos --representation hog --words 5", "--words is for visterms"),
     ("fit photos --representation m.lookalike --words 5", "the words of m.lookalike are fixed"),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from made_place import IMAGE_TRIPLETS, paint
+from made_place import paint
 
 import lookalike
 from lookalike import ImageSimilarity
@@ -46,20 +46,6 @@ def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here
     assert info == {name: answer[name] for name in answer if name not in ("left_out", "source")}
     assert {name: info[name] for name in info if name != "model"} == ImageSimilarity.load("photos.lookalike").about()
     assert "cold 12, warm 6" in call("info photos.lookalike").out
-
-
-def test_triplets_are_learned_from_and_held_out(here, result):
-    learned = result(FIT, "--triplets judged.csv --output t.lookalike --hold-out 0.2 --set n_steps=20")
-    learned_from = lookalike.load("t.lookalike").images_.query("role == 'train'")["path"]
-    n_held_out = (~IMAGE_TRIPLETS["query"].isin(learned_from)).sum()
-    n_learned = learned["n_triplets"] + learned["n_answers_held_out"]
-    assert n_learned == IMAGE_TRIPLETS.isin(list(learned_from)).all(axis=1).sum()
-    assert learned["n_triplets_held_out"] == n_held_out
-    answer = result("evaluate t.lookalike photos --triplets judged.csv")
-    assert (answer["learned_from"], answer["triplets"]) == (0, n_held_out)
-    assert all(row["measure"] == "triplets ordered" and row["value"] > 0.8 for row in answer["rows"])
-    with pytest.raises(LookalikeError, match="all triplets belong to held-out queries"):
-        ImageSimilarity("color", hold_out=0.99).fit("photos", triplets=IMAGE_TRIPLETS)
 
 
 def test_rank_finds_images_of_the_class_and_no_copy_of_the_query(here, fitted):

@@ -77,7 +77,7 @@ def test_every_command_takes_vectors(here, name, call, result):
         assert rows.ids[3] not in neighbours
         assert all(0 <= rows.ids.tolist().index(other) < 12 for other in neighbours)
     assert "has only 35 vectors besides" in call("rank m.lookalike", rows.ids[3], "-k 99 --gallery", name, *by_id).err
-    assert re.search(r"\nleft out +0 ids\n", call("info m.lookalike").out)
+    assert re.search(r"\nleft out +0\n", call("info m.lookalike").out)
     # a file of queries gives the same as their ids; its rows are other files' rows by content
     np.save("q.npy", X[3:4])
     if name != "v.npz":
@@ -100,10 +100,12 @@ def test_triplets_by_id_all_add_up(here, call, result):
     n_answers = answer["n_answers_held_out"]
     assert answer["why_triplets_left_out"] == left_out
     assert learned + held_out + n_answers + answer["triplets_left_out"] == 40
+    is_known = TRIPLETS.isin([*lookalike.load("t.lookalike").rows_.query("role == 'train'")["id"]])
+    assert (held_out, learned + n_answers) == ((~is_known["query"]).sum(), is_known.all(axis=1).sum())
     assert [row["path"] for row in answer["left_out"]] == ["gone", "lost"]
     assert f"40 triplets = {learned} learned from + {held_out} held out" in said.out
     assert "left out: 2 ids\n  gone: it has no row in v.parquet\n" in said.out
-    assert f"triplets        40 triplets = {learned} learned from + " in call("info t.lookalike").out
+    assert f"\n40 triplets = {learned} learned from + " in call("info t.lookalike").out
     evaluate = "evaluate t.lookalike v.parquet --triplets judged.csv"
     judged, said = result(evaluate), call(evaluate)
     assert judged["triplets"] == held_out
