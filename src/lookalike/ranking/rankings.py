@@ -6,7 +6,7 @@ All measures of the category study follow from those ranks, so that a new measur
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -251,23 +251,25 @@ def _ranked(
     is_own, own = own is not None, np.full(n, -1) if own is None else own
     kept = min(n_neighbours, m - is_own)
     neighbours, neighbour_scores = np.empty((n, kept), dtype=np.int32), np.empty((n, kept), dtype=np.float32)
-    found: list[tuple[Integers, Integers]] = []
+    found: list[tuple[Ints, Ints]] = []
+    sizes = np.bincount(codes, minlength=int(asked.max()) + 1)
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes))
     alive = WITH_NEIGHBOURS if kept else BLOCKS_ALIVE
     batch = max(1, memory // (m * np.dtype(np.float64).itemsize * alive))
     for start in range(0, n, batch):
         scores = _checked(model.similarity(asked_rows[start : start + batch], rows), (min(batch, n - start), m))
         part, mine = slice(start, start + batch), own[start : start + batch]
-        found.append(_sorted_ranks(scores, mine, asked[part], codes))
+        relevant = (members[code][members[code] != row] for code, row in zip(asked[part], mine, strict=True))
+        found.append(sorted_ranks_and_ties(scores, relevant, mine)[1:])
         if kept:
             others = scores[mine[:, None] != np.arange(m)].reshape(len(scores), m - 1)
             if np.isnan(others).any():
                 others = np.where(np.isnan(others), -np.inf, others)
             first, neighbour_scores[part] = top_k(others, kept)
             neighbours[part] = first + (first >= mine[:, None])
-    ranks, ties = (np.concatenate(parts).astype(np.int32) for parts in zip(*found, strict=True))
-    n_positives = np.bincount(codes, minlength=int(asked.max()) + 1)[asked] - is_own
+    ranks, ties = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Rankings(
-        offsets=np.concatenate([[0], np.cumsum(n_positives)]).astype(np.int64),
+        offsets=np.concatenate([[0], np.cumsum(sizes[asked] - is_own)]).astype(np.int64),
         ranks=ranks,
         n_gallery=m - is_own,
         query_ids=query_ids,
@@ -284,49 +286,41 @@ def _checked(scores: Matrix, shape: tuple[int, int]) -> Reals:
     return dense
 
 
-def ranks_and_ties(scores: Reals, rows: Integers, columns: Integers) -> tuple[Integers, Integers]:
-    """Return of relevant cells, of ascending rows, the rank in the row and how many of its cells have this score.
+def ranks_and_ties(scores: Reals, relevant: Sequence[Longs]) -> Iterator[tuple[Ints, Ints]]:
+    """Yield for each row the ranks of its relevant columns, and how many of its columns have the score of each.
 
     Ranks count from 1 by falling score, and equal scores have the first of their ranks. NaN counts as a mistake.
     """
-    values, is_lost = scores[rows, columns], np.isnan(scores)
-    if n_lost := int(is_lost.sum()):
-        _warn_of_nan(n_lost, scores.size)
-        values = np.where(np.isnan(values), -np.inf, values)
-        scores = np.where(is_lost, np.inf, scores)
-        scores[rows, columns] = values
-    # counting in sorted copies costs less than half of a full argsort
-    ascending, ends = np.sort(scores, axis=1), rows.searchsorted(np.arange(len(scores)), "right").tolist()
-    parts = [(row, values[start:end]) for row, start, end in zip(ascending, [0, *ends], ends, strict=False)]
-    right, left = (
-        np.concatenate([row.searchsorted(found, side) for row, found in parts]) for side in ("right", "left")
-    )
-    return scores.shape[1] - right + 1, right - left
+    starts, *found = sorted_ranks_and_ties(scores, relevant, np.full(len(scores), -1))
+    for row, columns, *parts in zip(scores, relevant, *(np.split(part, starts[1:-1]) for part in found), strict=True):
+        place = np.argsort(np.argsort(-row[columns]))
+        ranks, ties = (part[place] for part in parts)
+        yield ranks, ties
 
 
-def _sorted_ranks(scores: Reals, own: Longs, asked: Longs, codes: Longs) -> tuple[Integers, Integers]:
-    """Return ranks, ascending for each query, and ties of the rows of its class; NaN counts as a mistake."""
-    from lookalike.ranking.ranks import ranks_of_queries  # numba, which `top_k` does without
+def sorted_ranks_and_ties(scores: Reals, relevant: Iterable[Longs], own: Longs) -> tuple[Longs, Ints, Ints]:
+    """Return where each row's part starts, ranks that ascend within it, and ties; `own` columns are left out (-1: none).
+
+    All else is as of `ranks_and_ties`.
+    """
+    from lookalike.ranking.ranks import ranks_of_rows  # numba, which `top_k` does without
 
     is_lost = np.isnan(scores)
-    is_lost[np.arange(len(own))[own >= 0], own[own >= 0]] = False
-    if n_lost := int(is_lost.sum()):
-        _warn_of_nan(n_lost, scores.size - int((own >= 0).sum()))
-        scores = np.where(is_lost, np.where(asked[:, None] == codes, -np.inf, np.inf), scores)
-    sizes = np.bincount(codes, minlength=int(asked.max()) + 1)
-    starts = np.concatenate([[0], np.cumsum(sizes[asked] - (own >= 0))]).astype(np.int64)
+    is_lost[np.flatnonzero(own >= 0), own[own >= 0]] = False
     scores = np.ascontiguousarray(scores, np.result_type(scores.dtype, np.float32))
-    relevant, members = np.empty(starts[-1], scores.dtype), np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes))
-    for query, row in enumerate(scores):  # numba would compile its own sort for seconds
-        rows = members[asked[query]]
-        relevant[starts[query] : starts[query + 1]] = np.sort(row[rows[rows != own[query]]])[::-1]
-    ranks, ties = (np.empty(starts[-1], dtype=np.int32) for _ in range(2))
-    ranks_of_queries(scores, own, relevant, starts, ranks, ties)
-    return ranks, ties
-
-
-def _warn_of_nan(n_lost: int, n: int) -> None:
-    warnings.warn(f"{n_lost:,} of {n:,} similarities are NaN: each counts as a mistake", stacklevel=5)
+    if n_lost := int(is_lost.sum()):
+        n = scores.size - int((own >= 0).sum())
+        warnings.warn(f"{n_lost:,} of {n:,} similarities are NaN: each counts as a mistake", stacklevel=5)
+        scores = np.where(is_lost, np.inf, scores)
+    parts = []
+    for row, lost, columns in zip(scores, is_lost, relevant, strict=True):
+        if n_lost:
+            row[columns[lost[columns]]] = -np.inf
+        parts.append(np.sort(row[columns])[::-1])  # numba would compile its own sort for seconds
+    starts = np.cumsum([0, *map(len, parts)])
+    ranks, ties = np.empty((2, starts[-1]), dtype=np.int32)
+    ranks_of_rows(scores, own, np.concatenate(parts), starts, ranks, ties)
+    return starts, ranks, ties
 
 
 def ordered(model: Similarity, X: Matrix, triplets: Ints) -> Doubles:

@@ -22,7 +22,7 @@ def _bucket(score: float, best: float, per_score: float | np.floating) -> int:
 
 @njit(cache=True, nogil=True)
 def ranks_of(scores: Reals, own: int, relevant: Reals, ranks: Ints, ties: Ints) -> None:
-    """Write rank and ties, as `Rankings` has them, of relevant rows among all rows but `own`, given their scores.
+    """Write rank and ties, as `Rankings` has them, of relevant rows among all but `own` (-1: none), given their scores.
 
     These scores fall, and none is NaN.
     """
@@ -58,12 +58,9 @@ def ranks_of(scores: Reals, own: int, relevant: Reals, ranks: Ints, ties: Ints) 
 
 
 @njit(cache=True, nogil=True)
-def ranks_of_queries(scores: Reals, own: Longs, relevant: Reals, starts: Longs, ranks: Ints, ties: Ints) -> None:
-    """Write ranks, ascending, and ties of the relevant rows of each query among all rows but its `own`; -1 is no row.
-
-    Their scores, which fall, ranks and ties of query i stand from ``starts[i]`` to ``starts[i + 1]``.
-    """
-    for query in range(scores.shape[0]):
-        part = slice(starts[query], starts[query + 1])
-        if starts[query + 1] > starts[query]:
-            ranks_of(scores[query], own[query], relevant[part], ranks[part], ties[part])
+def ranks_of_rows(scores: Reals, own: Longs, relevant: Reals, starts: Longs, ranks: Ints, ties: Ints) -> None:
+    """Do as `ranks_of` for each row of scores; what is of row i stands from ``starts[i]`` to ``starts[i + 1]``."""
+    for row in range(scores.shape[0]):
+        part = slice(starts[row], starts[row + 1])
+        if starts[row + 1] > starts[row]:
+            ranks_of(scores[row], own[row], relevant[part], ranks[part], ties[part])

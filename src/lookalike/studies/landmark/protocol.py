@@ -281,10 +281,9 @@ def held_out_scores(
         wanted = np.flatnonzero(np.isin(gallery, asked))
         for place, setting in enumerate(settings):
             model = make_learner(spec, seed, setting).fit_products(products)
-            similarities, n = np.asarray(model.similarity(task.X[asked], task.X[gallery])), len(asked)
-            found = ranks_and_ties(similarities, np.repeat(np.arange(n), n), np.tile(wanted, n))
+            similarities = np.asarray(model.similarity(task.X[asked], task.X[gallery]))
             precisions = []
-            for image, ranks, ties in zip(asked, *(part.reshape(n, n) for part in found), strict=True):
+            for image, (ranks, ties) in zip(asked, ranks_and_ties(similarities, [wanted] * len(asked)), strict=True):
                 own = gallery[wanted] == image  # which counts as junk
                 precisions.append(average_precision(ranks[~own], ranks[own], ties=ties[~own]))
             scores[place] += sum(precisions)
@@ -304,12 +303,9 @@ def rank_task(model: SimilarityLearner, data: LandmarkData, task: LandmarkTask, 
     place_of[task.gallery] = np.arange(len(task.gallery))
     judged = [(place_of[data.positions(images)], is_junk) for images, is_junk in task.judged] * 2
     there = [places >= 0 for places, _ in judged]
-    columns = np.concatenate([places[found] for (places, _), found in zip(judged, there, strict=True)])
-    rows = np.repeat(np.arange(len(scores)), list(map(np.count_nonzero, there)))
-    starts = np.searchsorted(rows, np.arange(1, len(scores)))
-    parts = [np.split(part, starts) for part in ranks_and_ties(scores, rows, columns)]
+    relevant = [places[found] for (places, _), found in zip(judged, there, strict=True)]
     precisions = []
-    for (_, is_junk), found, ranks, ties in zip(judged, there, *parts, strict=True):
+    for (_, is_junk), found, (ranks, ties) in zip(judged, there, ranks_and_ties(scores, relevant), strict=True):
         junk, n_missing = is_junk[found], int(np.count_nonzero(~is_junk & ~found))
         precisions.append(average_precision(ranks[~junk], ranks[junk], n_missing=n_missing, ties=ties[~junk]))
     return LandmarkRankings(
