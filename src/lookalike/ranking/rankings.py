@@ -299,7 +299,7 @@ def ranks_and_ties(scores: Reals, relevant: Sequence[Longs]) -> Iterator[tuple[I
 
 
 def sorted_ranks_and_ties(scores: Reals, relevant: Iterable[Longs], own: Longs) -> tuple[Longs, Ints, Ints]:
-    """Return where each row's part starts, ranks that ascend within it, and ties; `own` columns are left out (-1: none).
+    """Return where each row's part starts, ranks that ascend within it, and ties, without the column `own` (-1: none).
 
     All else is as of `ranks_and_ties`.
     """

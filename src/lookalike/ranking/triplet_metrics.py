@@ -93,7 +93,23 @@ def outcomes(
     """
     if k < 1:
         raise LookalikeError(f"score at top {k} counts nothing: K must be at least 1")
-    places = _places(triplets, pairs)
+    asked, content = ["text_query", "query"], pairs["content"].to_numpy()
+    measured_at = pd.MultiIndex.from_frame(pairs[[*asked, "candidate"]])
+    sides = [measured_at.get_indexer(pd.MultiIndex.from_frame(triplets[[*asked, side]])) for side in SIDES[1:]]
+    if len(triplets) and np.min(sides) < 0:
+        raise LookalikeError("a triplet is not among the pairs: list the pairs of these triplets")
+    in_pool = np.flatnonzero(pairs["in_pool"].to_numpy())
+    pools = pairs.iloc[in_pool].groupby(asked, sort=False).indices
+    queries = [(own, in_pool[pools.get(key, [])]) for key, own in triplets.groupby(asked, sort=False).indices.items()]
+
+    def n_nearer(place: Longs, distances: NDArray[np.floating]) -> Longs:
+        """Count the images of the pool that are strictly nearer to the query than one of each triplet, and no copy."""
+        counts: Longs = np.zeros(len(triplets), dtype=np.int64)
+        for own, pool in queries:
+            image = place[own, None]
+            counts[own] = ((distances[pool] < distances[image]) & (content[pool] != content[image])).sum(axis=1)
+        return counts
+
     frames = []
     for system, values in distances.items():
         measured = np.asarray(values)
@@ -105,7 +121,7 @@ def outcomes(
                 f"{system} has no distance to {len(missing)} images, the first is image {missing[0]}: drop the "
                 "triplets of unusable images and take them out of the pools"
             )
-        margin = measured[places.negative].astype(np.float64) - measured[places.positive]
+        margin = measured[sides[1]].astype(np.float64) - measured[sides[0]]
         frames.append(
             pd.DataFrame(
                 {
@@ -113,68 +129,13 @@ def outcomes(
                     "triplet": triplets["triplet"].to_numpy().astype(np.int32),
                     "margin": margin.astype(np.float32),
                     "outcome": ((np.sign(margin) + 1) / 2).astype(np.float32),
-                    "in_top": _n_nearer(places, measured) < k,
+                    "in_top": np.minimum(*(n_nearer(place, measured) for place in sides)) < k,
                 }
             )
         )
     if not frames:
         raise LookalikeError("there is no system to compare: measure the distances of one at least")
     return pd.concat(frames, ignore_index=True)
-
-
-class _Places(NamedTuple):
-    """Places in the pairs of each triplet's positive, negative and their copies (-1: none), and of pools by group."""
-
-    group: Longs
-    positive: Longs
-    negative: Longs
-    positive_copy: Longs
-    negative_copy: Longs
-    pool: Longs
-    pool_group: Longs
-    pool_start: Longs
-
-
-def _places(triplets: pd.DataFrame, pairs: pd.DataFrame) -> _Places:
-    asked = pd.MultiIndex.from_frame(pairs[["text_query", "query"]])
-    queries = asked.drop_duplicates()
-    group_of_pair = queries.get_indexer(asked)
-    group = queries.get_indexer(pd.MultiIndex.from_frame(triplets[["text_query", "query"]]))
-    measured = _keys(group_of_pair, pairs["candidate"])
-    pool = np.flatnonzero(pairs["in_pool"].to_numpy())
-    in_pool = _keys(group_of_pair[pool], pairs["content"].iloc[pool])
-    first_copies = ~in_pool.duplicated()
-    content = pairs["content"].to_numpy()
-    at, copies = {}, {}
-    for side in ("positive", "negative"):
-        at[side] = measured.get_indexer(_keys(group, triplets[side]))
-        if (group < 0).any() or (at[side] < 0).any():
-            raise LookalikeError("a triplet is not among the pairs: list the pairs of these triplets")
-        copy = in_pool[first_copies].get_indexer(_keys(group, content[at[side]]))
-        copies[side] = np.append(pool[first_copies], -1)[copy]  # none is -1: the entry appended
-    sizes = np.bincount(group_of_pair[pool], minlength=len(queries))
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    return _Places(
-        group, at["positive"], at["negative"], copies["positive"], copies["negative"], pool, group_of_pair[pool], start
-    )
-
-
-def _keys(groups: Longs, images: object) -> pd.Index:
-    """Return an index of one whole number for a group and an image of it."""
-    keys: pd.Index = pd.Index((groups.astype(np.int64) << 32) + np.asarray(images, dtype=np.int64))
-    return keys
-
-
-def _n_nearer(places: _Places, distances: NDArray[np.floating]) -> Longs:
-    """Count the images of the pool that are strictly nearer to the query than the nearer of positive and negative."""
-    # distances become whole numbers of the same order, so that group and distance make one sortable key
-    steps, ranks = np.unique(distances, return_inverse=True)
-    keys = np.sort(places.pool_group * len(steps) + ranks[places.pool])
-    sides = []
-    for at, copy in ((places.positive, places.positive_copy), (places.negative, places.negative_copy)):
-        below = np.searchsorted(keys, places.group * len(steps) + ranks[at]) - places.pool_start[places.group]
-        sides.append(below - ((copy >= 0) & (ranks[copy] < ranks[at])))
-    return np.asarray(np.minimum(*sides))
 
 
 class Bootstrap(NamedTuple):
