@@ -148,13 +148,13 @@ def precisions(rows: Doubles) -> list[type[np.floating]]:
     return [np.float32, np.float64] if fits else [np.float64]
 
 
-def descend(stages: Stages, start: Array, basis: Array, tol: float, at_zero: float) -> Iterator[Point]:
-    """Yield L = `start`, and a point after every step of L-BFGS on one objective after another.
+def descend(stages: Stages, basis: Array, tol: float, at_zero: float) -> Iterator[Point]:
+    """Yield L = I, and a point after every step of L-BFGS on one objective after another.
 
     An objective is left when three steps together lower it by no more than `tol` of it, or when no step lowers it. It
     is `at_zero` where M = 0: long rows may start far above. Those in float64 are left out where float32 was enough.
     """
-    factor, scale, is_reached = np.linalg.solve(basis, start), None, False
+    factor, scale, is_reached = np.linalg.solve(basis, np.eye(len(basis))), None, False
     for dtype, objective in stages:
         if is_reached and dtype is np.float64 and tol >= SINGLE:
             return

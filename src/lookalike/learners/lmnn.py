@@ -28,9 +28,6 @@ GROWTH, BACKTRACK, FIRST_GROWTH = 1.01, 0.5, 1.5
 """What a step size is multiplied by after a success, a failure, and a success before the first failure."""
 FIRST_STEP = 0.1
 """Share of M = I by which the first step changes it in the direction in which it changes most."""
-LOST = 1e-3
-"""Smallest eigenvalue, as a share of the largest, with which a fit starts from the M of another. It starts from M = I
-where no distance can be so large."""
 SMALLEST_SQUARE = 1e-26
 """Squared distances below this share of the largest in a class are the rounding of equal rows."""
 FEW = 1 / 12
@@ -85,8 +82,6 @@ class LMNN(BatchLearner):
         ends a few thousandths above the minimum, or more where some features are a thousand times as long as others.
         The papers' descents end when one iteration lowers the objective by less than this share, or can no longer
         lower it by so much; in Weinberger & Saul's code it is 1e-7.
-    warm_start : bool, default=False
-        Whether ``"factor"`` starts at the M of an earlier `fit`, for instance with another omega, and not at I.
     refresh : int, default=15
         Iterations after which ``"active_set"`` renews its list.
     verbose : int, default=0
@@ -125,7 +120,6 @@ class LMNN(BatchLearner):
     max_iter: int = 1000
     tol: float = 1e-4
     refresh: int = 15
-    warm_start: bool = False
     verbose: int = 0
 
     def _descend(self, span: Span, y: Array) -> Iterator[Point]:
@@ -133,8 +127,7 @@ class LMNN(BatchLearner):
         coordinates, (classes, _) = span.coordinates, class_codes(y)
         targets = target_neighbours(coordinates, classes, int(self.n_neighbors))
         if self.solver == "factor":
-            start = self._start(span)
-            yield from descend_margins(coordinates, classes, targets, float(self.omega), start, float(self.tol))
+            yield from descend_margins(coordinates, classes, targets, float(self.omega), float(self.tol))
             return
         triplets = _ActiveSet if self.solver == "active_set" else _AllTriplets
         yield from descend_by_subgradients(
@@ -143,16 +136,6 @@ class LMNN(BatchLearner):
             int(self.refresh),
             int(self.max_iter),
         )
-
-    def _start(self, span: Span) -> Doubles:
-        """Return the L at which the factor's descent starts, (r, r)."""
-        if not self.warm_start or getattr(self, "M_", np.empty(0)).shape[0] != len(span.basis):
-            return np.eye(span.rank)
-        values, vectors = np.linalg.eigh(span.basis.T @ self.M_ @ span.basis)
-        # L has no gradient in a direction that it has lost, nor where it has lost all
-        if values.max(initial=0.0) * float((np.ptp(span.coordinates, axis=0) ** 2).sum()) < LOST:
-            return np.eye(span.rank)
-        return np.asarray(vectors * np.sqrt(np.maximum(values, LOST * values.max(initial=0.0))))
 
     def _components(self, span: Span, point: Point) -> Doubles:
         full = span.full_factor(psd_factor(point.matrix))
@@ -433,10 +416,8 @@ def _difference_product(a: Doubles, b: Doubles, mapped_a: Doubles, mapped_b: Dou
     return total
 
 
-def descend_margins(
-    coordinates: Array, classes: Longs, targets: Longs, omega: float, start: Array, tol: float
-) -> Iterator[Point]:
-    """Yield L and a point after every step down eq. 13, from L = `start`, until `tol` ends the last stage."""
+def descend_margins(coordinates: Array, classes: Longs, targets: Longs, omega: float, tol: float) -> Iterator[Point]:
+    """Yield L = I and a point after every step down eq. 13, until `tol` ends the last stage."""
     rows, basis = conditioned(coordinates)
     n_impostors = len(rows) - np.bincount(classes)[classes]
     at_zero = (1 - omega) * float(n_impostors @ (targets >= 0).sum(axis=1))
@@ -447,7 +428,7 @@ def descend_margins(
             for width in WIDTHS if dtype is np.float32 else WIDTHS[-1:]:
                 yield dtype, partial(margins.value_and_gradient, width=width)
 
-    return descend(stages(), start, basis, tol, at_zero)
+    return descend(stages(), basis, tol, at_zero)
 
 
 class MarginObjective:

@@ -108,7 +108,7 @@ class MCML(BatchLearner):
             rows, basis = conditioned(coordinates)
             problems = [(dtype, CollapsingObjective(rows, y, dtype)) for dtype in precisions(rows)]
             stages = ((dtype, problem.in_factor) for dtype, problem in problems)
-            yield from descend(stages, np.eye(span.rank), basis, self.tol, problems[0][1].at_zero)
+            yield from descend(stages, basis, self.tol, problems[0][1].at_zero)
             return
         objectives: list[float] = []
         for point in descend_by_projections(CollapsingObjective(coordinates, y)):

@@ -22,6 +22,7 @@ CSR_PARTS = ("data", "indices", "indptr")
 FILLED_PARTS = ("most", "places", "values")
 INDEX_TYPES = (np.int32, np.int64)
 DROPPED = {
+    "LMNN": {"warm_start"},
     "MMC": {"solver"},
     "SOMLTG": {"truncate_every_step"},
     "SOMLDA": {"update_every_step", "count_updates"},

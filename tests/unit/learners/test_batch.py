@@ -210,27 +210,22 @@ def test_the_factor_s_gradient_is_that_of_its_objective_in_blocks_of_any_size(bl
     assert np.vdot(gradient, change) == pytest.approx((ahead - behind) / 2e-6, rel=1e-4)
 
 
-def test_the_factor_starts_at_an_earlier_matrix_and_ends_in_float64_where_it_is_asked_to():
+def test_the_factor_ends_in_float64_where_it_is_asked_to():
     X, y = noisy_classes(40, 6, 4)
     model = LMNN(tol=1e-9).fit(X, y)
     assert model.objective_ == pytest.approx(large_margin(X, y, model.M_), rel=1e-12)
-    again = clone(model).set_params(warm_start=True).fit(X, y).fit(X, y)
-    assert again.n_steps_ < model.n_steps_ / 2
-    assert again.objective_ == pytest.approx(model.objective_, rel=1e-5)
     far = LMNN(tol=1e-3).fit(1e20 * X, y)  # float32 has no room for these
     assert np.isfinite(far.M_).all()
     assert far.curve_["objective"][-1] < far.curve_["objective"][0]
 
 
-def test_the_factor_goes_on_where_one_feature_is_far_longer_than_others_and_from_a_matrix_that_vanished():
+def test_the_factor_goes_on_where_one_feature_is_far_longer_than_others():
     X, y = noisy_classes(40, 6, 4)
     X[:, 0] += 1e4 * (np.arange(40) % 2)
     collapsing = MCML(solver="factor", tol=1e-4, max_iter=1000).fit(X, y)
     assert collapsing.objective_ == pytest.approx(divergence(X, y, collapsing.M_), rel=1e-3)
     margins = LMNN().fit(X, y)
     assert margins.objective_ < large_margin(X, y, 0 * margins.M_)
-    warm = LMNN(omega=1.0, warm_start=True).fit(X, y).set_params(omega=0.5).fit(X, y)
-    assert warm.objective_ == pytest.approx(margins.objective_, rel=0.1)
 
 
 def test_few_impostors_are_measured_pair_by_pair():
