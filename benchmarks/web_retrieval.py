@@ -7,8 +7,7 @@ describes its visterms; W is a random float32 matrix, or the identity (the Eucli
 - scipy: q'W by SciPy, scores by its product of the sparse gallery with 64 dense queries at a time, `argpartition` of
   them; one thread, as SciPy's sparse products have no other;
 - scikit-learn: `NearestNeighbors` by brute force, cosine distances of q'W to the sparse gallery, one thread;
-- rank: `SimilarityLearner.rank` of a learner that holds the same W, one thread;
-- faiss: `IndexFlatIP`, which takes dense rows only, over the first 20,000 of the gallery, and ours over the same.
+- rank: `SimilarityLearner.rank` of a learner that holds the same W, one thread.
 
 Then mean average precision as it is traced during training, some of 20,000 images querying all others: ours beside
 scikit-learn's `average_precision_score` of SciPy's scores. The peers get fewer queries. Wall time means something on a
@@ -26,7 +25,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import faiss
 import limits
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +38,7 @@ from lookalike.ranking.exact_search import average_precision, top_k, warm_up
 WORDS_OF_IMAGE = 70
 ZIPF_EXPONENT = 0.8
 PAPER_QUERIES = 10_000
-VALIDATION_ROWS = DENSE_ROWS = 20_000
+VALIDATION_ROWS = 20_000
 RELEVANT = 100
 SCIPY_QUERIES = 64
 Way = tuple[str, int, int, Callable[[], Any]]
@@ -112,19 +110,6 @@ def measure_top_k(W: np.ndarray | None, gallery: sp.csr_array, n_queries: int, n
     return [*measured(f"top k, {'identity' if W is None else 'random'} W", gallery.shape[0], k, ways)]
 
 
-def measure_dense(W: np.ndarray, gallery: sp.csr_array, n_queries: int, k: int) -> list[limits.Row]:
-    """Return a row for faiss, which searches a dense gallery, and for ours."""
-    faiss.omp_set_num_threads(1)
-    index, queries = faiss.IndexFlatIP(gallery.shape[1]), gallery[:n_queries]
-    index.add(gallery.toarray())
-    ways: list[Way] = [
-        ("faiss", 1, n_queries, lambda: index.search(queries @ W, k)[1]),
-        ("ours", 1, n_queries, lambda: top_k(W, queries, gallery, k)[0]),
-    ]
-    ways[0][3]()  # once for nothing
-    return [*measured("top k, sparse rows made dense for faiss", gallery.shape[0], k, ways)]
-
-
 def measure_average_precision(
     W: np.ndarray, rows: sp.csr_array, n_queries: int, n_peer: int, random: np.random.Generator
 ) -> list[limits.Row]:
@@ -187,7 +172,6 @@ def main() -> None:
         *measure_top_k(W, gallery, arguments.queries, n_peer, k),
         *measure_top_k(None, gallery, arguments.queries, n_peer, k),
         *measure_average_precision(W, validation, min(arguments.queries, validation.shape[0]), n_peer, random),
-        *measure_dense(W, gallery[:DENSE_ROWS], n_peer, k),
     ]
     limits.print_table(rows)
     limits.keep(arguments.output, ratios(rows, gallery.nnz / gallery.shape[0]), ways=rows, data="synthetic")

@@ -41,6 +41,8 @@ Learner = TypeVar("Learner", bound="SimilarityLearner")
 GALLERY_BLOCK = 4_096
 """Gallery rows whose scores are in memory at a time: few enough to stay near the processor."""
 QUERY_BLOCK = 1_024
+FEW, IN_CACHE = 8, 2**20
+"""Queries whose scores of a whole gallery may be in memory, and bytes that stay in a processor's cache."""
 CENTRED_BY = 1_000
 """Gallery rows, spread over all, whose centre is taken off rows before distances: any point near them will do."""
 LARGEST = 1e70
@@ -243,14 +245,14 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if k < 1 or batch_size < 1:
             raise ValueError(f"k and batch_size must be at least 1, not k={k}, batch_size={batch_size}")
-        ranked: list[tuple[Longs, Array]] | None = None
-        if self.metric_ == "inner_product" and isinstance(gallery, np.ndarray):
-            # for one query, to look at every number of a gallery first would take longer than to rank it
-            ranked = self._ranked(queries, gallery, k, batch_size, lazily=True)
-        if ranked is None:
-            ranked = self._ranked(queries, gallery, k, batch_size)
-        assert ranked is not None
-        indices, scores = zip(*ranked, strict=True)
+        few = self._rank_few(queries, gallery, k)
+        if few is not None:
+            return few
+        queries, gallery = self._comparable(queries, gallery)
+        lengths = self._lengths(gallery)
+        batches = (queries[i : i + batch_size] for i in range(0, queries.shape[0], batch_size))
+        found = [self._rank_batch(batch, gallery, lengths, min(k, gallery.shape[0])) for batch in batches]
+        indices, scores = zip(*found, strict=True)
         return np.concatenate(indices), np.concatenate(scores)
 
     def score(self, X: Matrix, y: Labels = None, *, triplets: ArrayLike | None = None) -> float:
@@ -607,28 +609,34 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             scores -= lengths[None, :]
         return scores
 
-    def _ranked(
-        self, queries: Matrix, gallery: Matrix, k: int, batch_size: int, lazily: bool = False
-    ) -> list[tuple[Longs, Array]] | None:
-        """Return the columns and scores of the first k of every query by batch, a block of the gallery at a time.
+    def _rank_few(self, queries: Matrix, gallery: Matrix, k: int) -> tuple[Longs, Array] | None:
+        """Return `rank` of few queries in a dense gallery; None of others, or where a number is not ordinary.
 
-        With `lazily`, it is None where numbers of the gallery are not ordinary.
+        To look at every number of a gallery takes longer than to rank it. Here each part is looked at just before its
+        product, which then finds it in the processor's cache.
         """
-        queries, gallery = self._comparable(queries, gallery, lazily=lazily)
-        lengths = self._lengths(gallery)
-        found = []
-        for first in range(0, queries.shape[0], batch_size):
-            left = self._left(queries[first : first + batch_size])
-            best: tuple[Longs, Array] | None = None
-            for start in range(0, gallery.shape[0], GALLERY_BLOCK):
-                block = slice(start, start + GALLERY_BLOCK)
-                if lazily and first == 0 and not are_ordinary(gallery[block]):
-                    return None
-                scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
-                best = top_k(scores, min(k, scores.shape[1])) if best is None else with_better(best, scores, start, k)
-            assert best is not None
-            found.append(best)
-        return found
+        if self.metric_ != "inner_product" or not isinstance(gallery, np.ndarray) or np.shape(queries)[0] > FEW:
+            return None
+        queries, gallery = self._comparable(queries, gallery, lazily=True)
+        left, _ = self._left(queries)
+        size, parts = max(1, IN_CACHE // gallery[0].nbytes), []
+        for start in range(0, gallery.shape[0], size):
+            block = gallery[start : start + size]
+            if not are_ordinary(block):
+                return None
+            parts.append(_products(left, block))
+        return top_k(np.hstack(parts), min(k, gallery.shape[0]))
+
+    def _rank_batch(self, queries: Matrix, gallery: Matrix, lengths: Array | None, k: int) -> tuple[Longs, Array]:
+        """Return the columns and scores of the first k of every query, a block of the gallery at a time."""
+        left = self._left(queries)
+        best: tuple[Longs, Array] | None = None
+        for start in range(0, gallery.shape[0], GALLERY_BLOCK):
+            block = slice(start, start + GALLERY_BLOCK)
+            scores = self._scores(*left, gallery[block], None if lengths is None else lengths[block])
+            best = top_k(scores, min(k, scores.shape[1])) if best is None else with_better(best, scores, start, k)
+        assert best is not None
+        return best
 
 
 class TracedLearner(SimilarityLearner):
