@@ -45,7 +45,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / ".venv").symlink_to(ROOT / ".venv")
-        for source in sorted((ROOT / "results/demo/images").glob("*/0*")):
+        for source in sorted((ROOT / "results/demo/images").glob("0*")):
             shutil.copytree(source, folder / "photos" / source.name)
         page = HERE / "index.md"
         page.write_text(SHOWN.sub(lambda found: with_output(found, folder), page.read_text(encoding="utf-8")))

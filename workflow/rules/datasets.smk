@@ -8,9 +8,9 @@ of descriptors. A folder of published visterm counts has manifest and pool, and 
 
 rule paint_images:
     output:
-        f"{RESULTS}/painted/{{shard}}.json",
+        f"{RESULTS}/painted.json",
     log:
-        f"{LOGS}/paint_images/{{shard}}.log",
+        f"{LOGS}/paint_images.log",
     wildcard_constraints:
         dataset=one_of(PAINTED),
     conda:
@@ -28,7 +28,7 @@ for studied_dataset in PICTURED:
         name:
             f"scan_images_{studied_dataset}"
         input:
-            painted=lambda wildcards: CATEGORY[wildcards.dataset].painted_shards(),
+            painted=lambda wildcards: CATEGORY[wildcards.dataset].painted(),
             archives=RESOURCES / "archives.yaml",
             class_counts=RESOURCES / "caltech256-class-counts.csv",
         output:

@@ -16,7 +16,7 @@ for study in FINEGRAINED.values():
 
 rule read_triplets:
     input:
-        painted=lambda wildcards: FINEGRAINED[wildcards.dataset].painted_shards(),
+        painted=lambda wildcards: FINEGRAINED[wildcards.dataset].painted(),
     output:
         manifest=f"{RESULTS}/manifest.parquet",
         triplets=f"{RESULTS}/triplets.parquet",

@@ -9,7 +9,7 @@ studies/landmark/study.py says which settings each job reads.
 
 rule scan_landmarks:
     input:
-        painted=lambda wildcards: LANDMARK[wildcards.dataset].painted_shards(),
+        painted=lambda wildcards: LANDMARK[wildcards.dataset].painted(),
         archives=RESOURCES / "archives.yaml",
     output:
         images=f"{RESULTS}/images.json",

@@ -1,14 +1,11 @@
-"""Paint one shard of a data set that code makes, image by image; the first one writes what comes with them."""
+"""Paint the images of a data set that code makes, and write what comes with them."""
 
 from lookalike.core.job_log import logged
 
 with logged(snakemake):
     from lookalike.core.files import write_json
-    from lookalike.studies.recipes import recipe
+    from lookalike.studies.recipes import paint
 
-    params, shard = snakemake.params.settings, int(snakemake.wildcards.shard)
-    painted = recipe(params["kind"], params["painted"], params["seed"])
-    written = painted.write_images(params["folder"], shard, params["n_shards"])
-    if shard == 0:
-        painted.write_beside(params["folder"])
-    write_json({"synthetic": True, "settings": params["painted"], "images": written}, snakemake.output[0])
+    params = snakemake.params.settings
+    painted = paint(params["kind"], params["painted"], params["seed"], params["folder"])
+    write_json({"synthetic": True, "settings": params["painted"]} | painted, snakemake.output[0])

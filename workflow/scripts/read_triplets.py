@@ -9,7 +9,6 @@ with logged(snakemake):
 
     from lookalike.core.files import write_table, write_text
     from lookalike.core.settings.data_sets import ClassTriplets
-    from lookalike.data.archives import remove_other_paintings
     from lookalike.data.class_triplets import make_class_triplets
     from lookalike.data.rated_triplets import read_release, split_ratings
     from lookalike.ranking.triplet_metrics import candidate_pairs
@@ -21,8 +20,6 @@ with logged(snakemake):
         settings = ClassTriplets(**params["class_triplets"])
         rated = make_class_triplets(folder, settings, params["seed"], **threads)
     else:
-        if params["kind"] == "synthetic_triplets":
-            remove_other_paintings(folder)
         rated = read_release(folder, **threads)
     print(rated.rejected.to_string())
     triplets, ratings = split_ratings(rated.triplets, params["ratings"] or 0, params["seed"])

@@ -25,7 +25,7 @@ import yaml
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_regular, stamp_of
 from lookalike.core.progress import progress_lines
-from lookalike.data.ground_truth import landmarks_of, painted_truth
+from lookalike.data.ground_truth import landmarks_of
 from lookalike.data.path_finder import files_below, walk
 
 RETRIES = 5
@@ -259,11 +259,9 @@ def locate(
     *,
     wants_words: bool = False,
 ) -> dict[str, object]:
-    """Return where images are: where code has just painted them, and other paintings go, else in place or fetched."""
-    if painted:
-        remove_other_paintings(painted["root"])
-        return {"kind": data["kind"], **painted}
-    return {"kind": data["kind"], **Source(data, load_archives(archives), class_counts, wants_words).obtain()}
+    """Return where images are: where code has painted them, else in place or fetched."""
+    found = painted or Source(data, load_archives(archives), class_counts, wants_words).obtain()
+    return {"kind": data["kind"], **found}
 
 
 @dataclass(frozen=True)
@@ -373,16 +371,6 @@ def _in_place(archive: Archive, folder: PathLike) -> tuple[Archive, Path | None,
         if root is not None or file.exists():
             return named, root, file if file.exists() else None
     return archive, None, None
-
-
-def remove_other_paintings(folder: PathLike) -> None:
-    """Delete what other settings and killed runs left beside ``.../images/<fingerprint>``, and its ground truth."""
-    kept = Path(os.path.abspath(folder))
-    if kept.parent.name != "images" or not kept.is_dir():
-        raise LookalikeError(f"{folder} is not a folder of painted images: nothing beside it was deleted; paint again")
-    for other in (*kept.parent.glob("*"), *painted_truth(kept).parent.glob("*")):
-        if other.name != kept.name and other.is_dir() and not other.is_symlink():
-            shutil.rmtree(other, ignore_errors=True)
 
 
 def listing_fingerprint(root: PathLike) -> str:

@@ -159,8 +159,8 @@ def write_ground_truth(folder: PathLike, truth: Truth) -> None:
 
 
 def painted_truth(images: PathLike) -> Path:
-    """Return the folder of the ground truth of images that code makes: beside all their folders, by the same name."""
-    return Path(images).parent.with_name("ground_truth") / Path(images).name
+    """Return the folder of the ground truth of images that code makes: beside theirs."""
+    return Path(images).with_name("ground_truth")
 
 
 def landmarks_of(folder: PathLike) -> list[str]:

@@ -14,7 +14,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator
 from lookalike.core.settings.data_sets import SyntheticLandmarks
 from lookalike.data.ground_truth import Query, Truth, painted_truth, write_ground_truth
-from lookalike.data.scene import NONE, OBJECTS, Cloth, Pose, Random, Recipe, Scene, ellipse, look, outlines
+from lookalike.data.scene import NONE, THINGS, Cloth, Pose, Random, Recipe, Scene, cover, ellipse, mirrored, outlines
 
 N_QUERIES = 5  # of each landmark, as in the Oxford Buildings
 _N_OTHERS = 28  # buildings that no query asks for
@@ -24,91 +24,67 @@ _PLACES = (
     "market mill north old orchard priory queen river south town west wool"
 )
 _TRIES = 400
-_COARSE = 4  # what is left to see is counted on a grid this many times coarser than the image
-_SHAPES = {  # right halves of fronts, from the foot up: half width and height, in shares
-    "hall": [(1, 0), (1, 0.7), (0.8, 1)],
-    "tower": [(1, 0), (1, 0.45), (0.3, 0.45), (0.3, 0.75), (0, 1)],
-    "gate": [(1, 0), (1, 0.8), (0.85, 1), (0.7, 0.8), (0.7, 0.6)],
-    "chapel": [(1, 0), (1, 0.6), (0.4, 0.6), (0, 1)],
-    "rotunda": [(1, 0), (1, 0.5), *ellipse(0, 0.5, 0.6, 0.5, 0, 90)],
+_FRONT = (256, 192)  # width and height of the picture of a front, in pixels
+_SHAPES = {  # of fronts, in the square -1..1
+    "hall": mirrored((0.8, -1), (1, -0.4), (1, 1)),
+    "tower": mirrored((0, -1), (0.3, -0.5), (0.3, 0.1), (1, 0.1), (1, 1)),
+    "gate": mirrored((0.7, -0.2), (0.7, -0.6), (0.85, -1), (1, -0.6), (1, 1)),
+    "chapel": mirrored((0, -1), (0.4, -0.2), (1, -0.2), (1, 1)),
+    "rotunda": np.concatenate([ellipse(0, 0, 0.6, 1, 180, 360), mirrored((1, 0), (1, 1))]),
 }
-_CORNERS = np.array([(-0.5, 1), (0.5, 1), (0.5, 0), (-0.5, 0)])
-_GROUNDS = (Cloth("cobble", "slate"), Cloth("fur", "moss"))
-
-
-class Camera(NamedTuple):
-    """A camera that is held level."""
-
-    place: tuple[float, float, float]  # in metres
-    heading: float  # in radians; 0 looks at the front
-    focal: float  # in pixels
-    centre: tuple[float, float]  # pixel of the point straight ahead; the horizon is at its height
-
-    def project(self, points: Doubles) -> Doubles:
-        """Return pixels (n, 2) of points (n, 3); no numbers where one of them is not before the camera."""
-        x, y, z = (points - self.place).T
-        cosine, sine = np.cos(self.heading), np.sin(self.heading)
-        ahead = -x * sine - z * cosine
-        ahead = np.where(ahead.min() < 0.5, np.nan, ahead)
-        return np.stack([x * cosine - z * sine, -y], axis=-1) * self.focal / ahead[:, None] + self.centre
+_SQUARE = np.array([(-1.0, -1), (1, -1), (1, 1), (-1, 1)])
 
 
 class Building(NamedTuple):
-    """The front of a building, whose ornaments go by the name of its owner, and where it stands."""
+    """The front of a building in an image."""
 
-    owner: str
-    outline: Doubles  # in metres: x from the middle, y up from the ground
-    size: Doubles  # width and height
-    x: float = 0.0
-    z: float = 0.0
+    owner: str  # ``landmark 3`` or ``other 17``
+    x: float  # of its middle, as all that follows in pixels
+    width: float
+    height: float
+    foot: float
+    lean: float  # how much nearer its left side is than its middle, and its right side farther, in shares
+    horizon: float
 
-    def project(self, points: Doubles, camera: Camera) -> Doubles:
-        """Return pixels of points of the front; no numbers where a camera does not see it."""
-        seen = camera.project(np.insert(np.add(points, (self.x, 0)), 2, self.z, axis=1))
-        return seen if camera.place[2] > self.z else np.full_like(seen, np.nan)
+    def corners(self, points: Doubles) -> Doubles:
+        """Return pixels (n, 2) of points of the front, in the square -1..1."""
+        u, v = points.T
+        nearness = 1 / (1 + self.lean * u)
+        rows = self.foot + (v - 1) / 2 * self.height
+        return np.column_stack(
+            [self.x + self.width / 2 * u * nearness, self.horizon + (rows - self.horizon) * nearness]
+        )
 
 
-@lru_cache(maxsize=64)
-def building_of(seed: int, owner: str) -> Building:
-    """Return the building of a name: ``landmark 3``, whose shape follows from its number, or ``other 17``."""
-    rng, (what, number) = generator(seed, owner), owner.split()
-    shape = int(number) % len(_SHAPES) if what == "landmark" else rng.integers(len(_SHAPES))
-    size = np.array([rng.uniform(18, 28), rng.uniform(12, 18)])
-    right = np.array([*_SHAPES.values()][shape])
-    return Building(owner, np.concatenate([right, (right * (-1, 1))[::-1]]) * size / (2, 1), size)
+def shape_of(owner: str) -> str:
+    """Return the shape of a building, which follows from its number."""
+    return tuple(_SHAPES)[int(owner.split()[1]) % len(_SHAPES)]
 
 
 @lru_cache(maxsize=256)
-def _pictures_of(recipe: PaintedLandmarks, owner: str) -> tuple[Bytes, ...]:
-    """Paint a front, and ever smaller: RGB and the cover; each row has one ornament, its owner's or one of all."""
-    building, rng = building_of(recipe.seed, owner), generator(recipe.seed, "front", owner)
-    density = 10 * max(recipe.width / 320, recipe.height / 240)  # pixels a metre
-    size = (density * building.size).astype(int)
-    scene = Scene(recipe, (int(size[0]), int(size[1])), rng)
-    (laid,) = scene.materials([Cloth.any(rng)], 0)
-    scene.canvas = 0.9 * laid.colours[look(laid.tile, (scene.width, scene.height), laid.onto)]
-    half = rng.uniform(1.2, 1.6) * density
-    for y in np.arange(scene.height - 1.2 * half, half, -2.4 * half):
+def _front_of(recipe: PaintedLandmarks, owner: str) -> Bytes:
+    """Paint a front, RGB and what it covers: rows of ornaments on a wall, each row's the owner's or one of all."""
+    rng, (width, height) = generator(recipe.seed, "front", owner), _FRONT
+    scene = Scene(recipe, _FRONT, rng)
+    wall = Cloth.any(rng)._replace(light=50.0, contrast=36.0, zoom=rng.uniform(0.6, 1.5), turn=rng.uniform(0, np.pi))
+    scene.canvas = scene.piece(wall, _FRONT)
+    half = rng.uniform(14, 18)
+    for y in np.arange(height - 1.2 * half, half, -2.4 * half):
         name = owner if rng.random() < recipe.knobs["own"] else "shared"
         ornament = generator(recipe.seed, "ornament", name, int(rng.integers(_N_ORNAMENTS)))
-        thing, cloths = str(ornament.choice(tuple(OBJECTS))), [Cloth.any(ornament) for _ in range(3)]
-        for x in np.arange(half, scene.width, rng.uniform(2.2, 3.5) * half):
-            scene.paint_thing(thing, Pose(x, y, half), scene.materials(cloths, 0))
-    corners = np.round((building.outline * (1, -1) / building.size + (0.5, 1)) * size).astype(np.int32)
-    cover = cv2.fillPoly(np.zeros(scene.canvas.shape[:2], np.uint8), [corners], 255)
-    pictures = [np.dstack([np.clip(scene.canvas, 0, 255).astype(np.uint8), cover])]
-    while len(pictures) < 4:
-        pictures.append(np.asarray(cv2.resize(pictures[-1], None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)))
-    return tuple(pictures)
+        thing, cloths = str(ornament.choice(tuple(THINGS))), [Cloth.any(ornament) for _ in range(3)]
+        for x in np.arange(half, width, rng.uniform(2.2, 3.5) * half):
+            scene.paint_thing(thing, Pose(x, y, half), cloths)
+    covers = cover((_SHAPES[shape_of(owner)] + 1) / 2 * _FRONT, (height, width))
+    return np.asarray(np.clip(np.dstack([scene.canvas, 255 * covers]), 0, 255), np.uint8)
 
 
 class View(NamedTuple):
     """One image before it is painted: buildings and trees from the hindmost on, and what it shows of a landmark."""
 
-    camera: Camera
     street: tuple[Building, ...]
     trees: tuple[Pose, ...]
-    share: float = 0.0  # of the landmark's projection that is visible
+    share: float = 0.0  # of the landmark that is visible
     coverage: float = 0.0  # share of the image that shows it
     box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)  # x_min, y_min, x_max, y_max in pixels
 
@@ -122,53 +98,24 @@ class View(NamedTuple):
         return "good" if self.share >= 0.6 and self.coverage >= 0.1 else "ok"
 
 
-def measured(view: View, landmark: Building, size: tuple[int, int]) -> View:
-    """Return the view with what it shows of one of its buildings, by a coarse grid of three by three images."""
-    width, height = (side // _COARSE for side in size)
-    whole, free = np.zeros((3 * height, 3 * width), np.uint8), np.ones((3 * height, 3 * width), np.uint8)
-    nearer = view.street[view.street.index(landmark) + 1 :]
-    before = [other.project(other.outline, view.camera) for other in nearer]
-    before += [part for tree in view.trees for part, _ in outlines("tree", tree)]
-    for grid, value, polygons in ((whole, 1, [landmark.project(landmark.outline, view.camera)]), (free, 0, before)):
-        for polygon in (polygon for polygon in polygons if np.isfinite(polygon).all()):
-            corners = np.clip(np.round(polygon / _COARSE + (width, height)), -9_999, 9_999)
-            cv2.fillPoly(grid, [corners.astype(np.int32)], value)
-    seen = (whole * free)[height : 2 * height, width : 2 * width]
-    if not seen.any():
-        return view
-    columns, rows = np.flatnonzero(seen.any(axis=0)), np.flatnonzero(seen.any(axis=1))
-    left, top, right, bottom = (float(_COARSE * n) for n in (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))
-    share, coverage = float(seen.sum() / whole.sum()), float(seen.mean())
-    return view._replace(share=share, coverage=coverage, box=(left, top, right, bottom))
-
-
 class PaintedLandmarks(SyntheticLandmarks, Recipe):
     """A set of synthetic landmarks; fewer are the first ones of more."""
 
-    version = 3
     extremes: ClassVar = {
         "own": (1.0, 0.6),  # share of a building's ornaments that no other has
-        "azimuth": (25.0, 72.0),  # most degrees from the front in a good image
+        "azimuth": (25.0, 65.0),  # most degrees from the front
         "trees": (1.0, 4.0),  # in the way, at most
-        "light": (0.05, 0.25),  # as the next four in `Scene.photograph`
-        "cast": (0.02, 0.12),
-        "falloff": (0.1, 0.35),
+        "light": (0.05, 0.25),  # as the next two in `Scene.photograph`
         "blur": (0.4, 1.9),
         "noise": (2.0, 7.0),
     }
-
-    def wanted(self) -> list[str]:
-        """Return the list of the ground truth of each image of a landmark, in no random order."""
-        n_good, n_ok = (round(share * self.images_per_landmark) for share in (self.good, self.ok))
-        wanted = ["good"] * n_good + ["ok"] * n_ok + ["junk"] * self.images_per_landmark
-        return wanted[: self.images_per_landmark]
 
     def name_of(self, landmark: int) -> str:
         """Name of a landmark: a place and what kind of building it is, as in ``market_tower``."""
         if landmark == NONE:
             return "distractor"
         places = generator(self.seed, "names").permutation(_PLACES.split())
-        return f"{places[landmark]}_{tuple(_SHAPES)[landmark % len(_SHAPES)]}"
+        return f"{places[landmark]}_{shape_of(f'landmark {landmark}')}"
 
     def counts(self) -> dict[tuple[int], int]:
         """Return how many images there are of each landmark, and of none."""
@@ -182,15 +129,18 @@ class PaintedLandmarks(SyntheticLandmarks, Recipe):
         """Paint an image of a landmark, or (`NONE`) of none."""
         view, rng = view_of(self, landmark, number), generator(self.seed, "light", landmark + 1, number)
         scene = Scene(self, (self.width, self.height), rng)
-        ground = _GROUNDS[rng.integers(len(_GROUNDS))]
-        scene.paint_behind(max(view.camera.centre[1], 1.0), int(rng.integers(3)), ground, ground)
+        ground = Cloth("grainy", 0.31, contrast=30.0) if rng.random() < 0.5 else Cloth("cloudy", 0.1, chroma=8.0)
+        scene.paint_behind(view.street[0].horizon, Cloth("cloudy", rng.uniform(0.6, 0.75)), ground)
         for building in view.street:
-            corners = building.project(building.size * _CORNERS, view.camera)
-            if np.isfinite(corners).all():
-                scene.paint_plane(_pictures_of(self, building.owner), corners)
+            sides = [int(max(2, min(ends))) for ends in zip((building.width, building.height), _FRONT, strict=True)]
+            # means of pixels: a front that is far away does not flicker
+            front = cv2.resize(_front_of(self, building.owner), sides, interpolation=cv2.INTER_AREA)
+            corners = np.array([(_SQUARE + 1) / 2 * sides, building.corners(_SQUARE)], np.float32)
+            seen = cv2.warpPerspective(front, cv2.getPerspectiveTransform(*corners), (self.width, self.height))
+            scene.canvas += (seen[..., :3] - scene.canvas) * (seen[..., 3:] / np.float32(255))
         for tree in view.trees:
-            cloths = Cloth("fur", str(rng.choice(("moss", "olive", "amber")))), Cloth("timber", "rust")
-            scene.paint_thing("tree", tree, scene.materials(cloths, 0.8))
+            cloths = Cloth("cloudy", rng.uniform(0.2, 0.35), zoom=3.0), Cloth("grainy", 0.15, light=35.0)
+            scene.paint_thing("tree", tree, cloths)
         return scene.photograph()
 
     def write_beside(self, folder: str | Path) -> None:
@@ -215,21 +165,15 @@ class PaintedLandmarks(SyntheticLandmarks, Recipe):
 def view_of(recipe: PaintedLandmarks, landmark: int, number: int) -> View:
     """Return the view of an image: of a landmark one that the geometry puts into the list that is wanted."""
     rng = generator(recipe.seed, "image", landmark + 1, number)
-    owner = f"other {rng.integers(_N_OTHERS)}" if landmark == NONE else f"landmark {landmark}"
-    middle = building_of(recipe.seed, owner)
-    street = [middle]  # with one more on its left and on its right
-    for side, other in zip((-1, 1), rng.choice(_N_OTHERS, size=2, replace=False), strict=True):
-        neighbour = building_of(recipe.seed, f"other {other}")
-        away = (middle.size[0] + neighbour.size[0]) / 2 + rng.uniform(1, 7)
-        street.append(neighbour._replace(x=side * away, z=rng.uniform(-6, 0)))
+    owners = [f"other {other}" for other in rng.choice(_N_OTHERS, size=3, replace=False)]
     if landmark == NONE:
-        wanted, more = str(rng.choice(("good", "far"), p=(0.6, 0.4))), int(rng.choice((0, 4), p=(0.85, 0.15)))
-        return _view(recipe, street, _camera(recipe, middle, wanted, rng), rng, more)
-    order = generator(recipe.seed, "relevance", landmark).permutation(recipe.images_per_landmark)
-    wanted = recipe.wanted()[int(order[number])]
+        return _view(recipe, owners, rng)
+    owners[0], n_images = f"landmark {landmark}", recipe.images_per_landmark
+    place = generator(recipe.seed, "relevance", landmark).permutation(n_images)[number]
+    n_good, n_ok = round(recipe.good * n_images), round(recipe.ok * n_images)
+    wanted = "good" if place < n_good else "ok" if place < n_good + n_ok else "junk"
     for _ in range(_TRIES):
-        view = _view(recipe, street, _camera(recipe, middle, wanted, rng), rng)
-        view = measured(view, middle, (recipe.width, recipe.height))
+        view = _view(recipe, owners, rng)
         if view.relevance == wanted:
             return view
     raise LookalikeError(
@@ -238,31 +182,38 @@ def view_of(recipe: PaintedLandmarks, landmark: int, number: int) -> View:
     )
 
 
-def _camera(recipe: PaintedLandmarks, building: Building, wanted: str, rng: Random) -> Camera:
-    """Choose a camera that likely gives such an image; what it really gives is measured."""
-    most = recipe.knobs["azimuth"]
-    focal, heading = recipe.width * rng.uniform(0.95, 1.35), np.deg2rad(rng.uniform(-most, most))
-    fill, shift = rng.uniform(0.56, 0.99), 0.1
-    if wanted == "far" or (wanted == "ok" and rng.random() < 0.4):
-        fill, shift = rng.uniform(0.22, 0.42), 0.35
-    elif wanted in ("ok", "junk"):
-        fill, shift = rng.uniform(0.8, 1.5), 0.75 if wanted == "junk" else 0.6
-    # as large on the image as it is wide, but never so near that its top is out of sight
-    width, height = building.size
-    across = max(width, height * recipe.width / recipe.height * 0.95)
-    distance, tall = focal * across / (fill * recipe.width), rng.uniform(1.6, 5)
-    sideways = rng.uniform(-shift, shift) * focal * width / distance
-    raised = (height * rng.uniform(0.39, 0.53) - tall) * focal / distance
-    centre = recipe.width / 2 + sideways, recipe.height / 2 + raised
-    return Camera((distance * np.sin(heading), tall, distance * np.cos(heading)), heading, focal, centre)
+def _view(recipe: PaintedLandmarks, owners: list[str], rng: Random) -> View:
+    """Place a building at random, with one more behind it on either side and trees before it."""
+    size, azimuth = (recipe.width, recipe.height), np.deg2rad(rng.uniform(-1, 1) * recipe.knobs["azimuth"])
+    aspect = generator(recipe.seed, "aspect", owners[0]).uniform(1.1, 1.7)
+    height = rng.uniform(0.3, 1.3) * min(size[0] / aspect, 0.95 * size[1])
+    width = height * aspect * float(np.cos(azimuth))
+    x, foot = (
+        size[0] / 2 + rng.uniform(-1, 1) * rng.uniform(0.1, 0.75) * width,
+        size[1] / 2 + rng.uniform(0.4, 0.53) * height,
+    )
+    building = Building(owners[0], x, width, height, foot, 0.4 * float(np.sin(azimuth)), foot - 0.2 * height)
+    street, trees = [building], []
+    for side, owner in zip((-1, 1), owners[1:], strict=True):
+        smaller, away = rng.uniform(0.6, 0.9), side * rng.uniform(0.9, 1.3) * width
+        sizes = {"width": smaller * width, "height": smaller * height, "foot": foot - (1 - smaller) * 0.2 * height}
+        street.insert(0, building._replace(owner=owner, x=x + away, **sizes))
+    for half in sorted(rng.uniform(0.1, 0.5, size=int(rng.uniform(0, recipe.knobs["trees"] + 1))) * size[1]):
+        middle = building.horizon - half * rng.uniform(-0.1, 0.3)
+        trees.append(Pose(rng.uniform(-0.05, 1.05) * size[0], middle, half, stretch=rng.uniform(0.7, 1)))
+    return measured(View(tuple(street), tuple(trees)), size)
 
 
-def _view(recipe: PaintedLandmarks, street: list[Building], camera: Camera, rng: Random, more: int = 0) -> View:
-    """Order the buildings of a street and put trees before them, the lower in the image the larger."""
-    most, trees = recipe.knobs["trees"] + more, []
-    for _ in range(int(rng.uniform(more, most + 1))):
-        scale = camera.focal / rng.uniform(8, 28)
-        half, foot = rng.uniform(2, 5) * scale, camera.centre[1] + camera.place[1] * scale
-        trees.append(Pose(rng.uniform(-0.05, 1.05) * recipe.width, foot - half, half, stretch=rng.uniform(0.7, 1)))
-    far_to_near = sorted(street, key=lambda building: -abs(building.x - camera.place[0]))
-    return View(camera, tuple(far_to_near), tuple(sorted(trees, key=lambda tree: tree.y + tree.half)))
+def measured(view: View, size: tuple[int, int]) -> View:
+    """Return the view with what an image of it, of a width and height, shows of its last building behind the trees."""
+    front = view.street[-1].corners(_SHAPES[shape_of(view.street[-1].owner)])
+    seen = np.zeros(size[::-1], np.uint8)
+    before = [part for tree in view.trees for part, _ in outlines("tree", tree)]
+    for polygon in (front, *before):
+        cv2.fillPoly(seen, [np.round(polygon).astype(np.int32)], int(polygon is front))
+    if not seen.any():
+        return view
+    columns, rows = np.flatnonzero(seen.any(axis=0)), np.flatnonzero(seen.any(axis=1))
+    box = float(columns[0]), float(rows[0]), float(columns[-1] + 1), float(rows[-1] + 1)
+    share = float(seen.sum() / cv2.contourArea(front.astype(np.float32)))
+    return view._replace(share=share, coverage=float(seen.mean()), box=box)

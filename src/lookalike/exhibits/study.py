@@ -154,10 +154,14 @@ class Study(Section):
         """Return the shard numbers of its data set, zero-padded as in file names."""
         return [f"{shard:03d}" for shard in range(self.data_set.shards)]
 
-    def painted_shards(self) -> list[str]:
-        """Return the marks that all images are painted; none where they are not made by code."""
-        shards = self.shards() if self.data_set.kind in SYNTHETIC_KINDS else ()
-        return [f"{self.folder}/painted/{shard}.json" for shard in shards]
+    @property
+    def painted_folder(self) -> str:
+        """Folder of the images that code makes."""
+        return f"{self.folder}/images"
+
+    def painted(self) -> list[str]:
+        """Return the mark that all images are painted; none where they are not made by code."""
+        return [f"{self.folder}/painted.json"] if self.data_set.kind in SYNTHETIC_KINDS else []
 
     def own_exhibits(self) -> list[Exhibit]:
         """Return the exhibits that the study has, by its settings, or those of them that were chosen."""

@@ -16,7 +16,6 @@ from lookalike.core.settings.model import Absent, left_out, only, plain
 from lookalike.data.ground_truth import painted_truth
 from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.study import Study
-from lookalike.studies.recipes import painted_folder
 
 
 class MethodStudy(Study, ABC):
@@ -27,11 +26,6 @@ class MethodStudy(Study, ABC):
         "method has its own. With `subset`, traces of training run in the same job, and all rankers in one job."
     )
     overrides: Overrides = Field({})
-
-    @property
-    def painted_folder(self) -> str:
-        """Folder of the images that code makes."""
-        return painted_folder(self._shared, self.dataset)
 
     @property
     def painted_files(self) -> dict[str, str]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 
+from lookalike.core.files import sha256_of
 from lookalike.core.settings.schema import Shared
+from lookalike.data.ground_truth import painted_truth
 from lookalike.data.scene import Recipe
 
 _RECIPES = {
@@ -33,6 +38,13 @@ def recipe_of(shared: Shared, dataset: str) -> Recipe:
     return recipe(data.kind, dict(getattr(data, data.kind)), shared.painting_seed(dataset))
 
 
-def painted_folder(shared: Shared, dataset: str) -> str:
-    """Return the folder of a synthetic data set's images; other settings paint into another one."""
-    return f"results/{dataset}/images/{recipe_of(shared, dataset).fingerprint()}"
+def paint(kind: str, settings: Mapping[str, float], seed: int, folder: str | Path) -> dict[str, int | str]:
+    """Paint a data set in place of earlier images and ground truth; return how many images, and a hash of all files."""
+    for former in (folder, painted_truth(folder)):
+        shutil.rmtree(former, ignore_errors=True)
+    painted = recipe(kind, settings, seed)
+    n_images = painted.write_images(folder)
+    painted.write_beside(folder)
+    # with it, what reads the images runs again where they are others
+    sums = [sha256_of(file) for file in sorted(Path(folder).rglob("*")) if file.is_file()]
+    return {"images": n_images, "sha256": hashlib.sha256("".join(sums).encode()).hexdigest()}

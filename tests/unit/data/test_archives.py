@@ -427,21 +427,6 @@ def test_own_data(place):
     assert place.source("landmarks", path=images).obtain() == {"root": images.as_posix()}
 
 
-def test_other_drawings_and_their_ground_truth_go_and_nothing_else(tmp_path):
-    gone = ("images/.bb.0.parts", "images/bb", "ground_truth/bb", "ground_truth/cc")
-    for name in (*gone, "images/aa", "ground_truth/aa", "other/x"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "1.jpg").write_bytes(b"x")
-    (tmp_path / "images" / "note.txt").write_text("kept")
-    (tmp_path / "images" / "link").symlink_to(tmp_path / "other")
-    archives.remove_other_paintings(str(tmp_path / "images" / "aa"))
-    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*"))
-    assert left == ["ground_truth/aa", "images/aa", "images/link", "images/note.txt", "other/x"]
-    assert (tmp_path / "other" / "x" / "1.jpg").is_file()
-    for folder in ("other/x", "images/absent"):
-        assert "nothing beside it was deleted" in refused(archives.remove_other_paintings, tmp_path / folder)
-
-
 def test_a_listing_changes_with_names_sizes_and_times(tmp_path):
     assert listing_fingerprint(tmp_path / "nowhere") == ""
     seen = []

@@ -8,10 +8,12 @@ import pytest
 from pydantic import ValidationError
 
 from lookalike.data import painted_landmarks
+from lookalike.data.ground_truth import landmarks_of
 from lookalike.data.painted_categories import PaintedCategories
-from lookalike.data.painted_landmarks import Camera, PaintedLandmarks, View
+from lookalike.data.painted_landmarks import Building, PaintedLandmarks, View
 from lookalike.data.painted_triplets import PaintedTriplets, rated_triplets, relevance_of
 from lookalike.data.scene import NONE, Pose
+from lookalike.studies.recipes import paint
 
 CATEGORIES = PaintedCategories(classes=3, images_per_class=4, clutter_images=2, width=128, height=96, seed=5)
 LANDMARKS = PaintedLandmarks(
@@ -50,17 +52,14 @@ def test_an_image_follows_from_its_name_and_the_seed_alone(name):
         assert max((image == 255).mean(), (image == 0).mean()) < 0.3, "not burnt out"
 
 
-@each_recipe
-def test_every_setting_changes_the_fingerprint(name, monkeypatch):
-    recipe = RECIPES[name][0]
-    prints = {recipe.fingerprint()}
-    for key, value in recipe:
-        other = value + (1 if isinstance(value, int) else 0.01)
-        prints.add(recipe.model_copy(update={key: other}).fingerprint())
-    monkeypatch.setattr(type(recipe), "version", recipe.version + 1)
-    prints.add(recipe.fingerprint())
-    assert len(prints) == len(dict(recipe)) + 2
-    assert changed(recipe, difficulty=1).fingerprint() == changed(recipe, difficulty=1.0).fingerprint()
+def test_a_painting_takes_the_place_of_an_earlier_one(tmp_path):
+    settings = {name: value for name, value in LANDMARKS if name != "seed"}
+    marks = []
+    for landmarks in (2, 1, 1):
+        marks.append(paint("synthetic_landmarks", settings | {"landmarks": landmarks}, 4, tmp_path / "images"))
+        assert len([*(tmp_path / "images").iterdir()]) == marks[-1]["images"] == 10 * landmarks + 4
+        assert len(landmarks_of(tmp_path / "ground_truth")) == landmarks
+    assert marks[0]["sha256"] != marks[1]["sha256"] == marks[2]["sha256"]
 
 
 @pytest.mark.parametrize(
@@ -80,27 +79,23 @@ def test_numbers_out_of_range_are_refused_in_a_sentence(recipe, change, words):
         changed(recipe, **change)
 
 
-CAMERA = Camera((0, 3, 60), 0, 160, (80, 80))
-
-
 def test_lists_by_what_is_visible():
     seen = [(1.0, 0.3), (0.6, 0.1), (0.59, 0.3), (1.0, 0.09), (0.25, 0.3), (0.24, 0.5), (0.03, 0.5), (1.0, 0.001)]
-    lists = [View(CAMERA, (), (), share, coverage).relevance for share, coverage in seen]
+    lists = [View((), (), share, coverage).relevance for share, coverage in seen]
     assert lists == ["good", "good", "ok", "ok", "ok", "junk", "", ""]
 
 
 def test_what_is_in_the_way_is_not_visible():
-    landmark = painted_landmarks.building_of(4, "landmark 0")
-    other = landmark._replace(z=1)
+    hall = Building("landmark 0", x=80, width=80, height=60, foot=100, lean=0, horizon=90)
 
-    def share(camera, *street, trees=()):
-        return painted_landmarks.measured(View(camera, street, trees), landmark, (160, 120)).share
+    def seen(x=80, trees=()):
+        return painted_landmarks.measured(View((hall._replace(x=200), hall._replace(x=x)), trees), (160, 120))
 
-    assert share(CAMERA, landmark) == share(CAMERA, other, landmark) == pytest.approx(1.0), "alone, or before another"
-    assert share(CAMERA, landmark, trees=(Pose(80, 40, 200),)) < 0.1
-    assert share(CAMERA, landmark, other) < 0.1, "another one painted over it"
-    assert 0 < share(CAMERA._replace(centre=(0, 80)), landmark) < 0.7, "half of it is beyond the left edge"
-    assert share(CAMERA._replace(heading=np.pi), landmark) == 0, "it is behind the camera"
+    assert seen().share == pytest.approx(1.0, abs=0.05)
+    assert seen().box == pytest.approx((40, 40, 120, 100), abs=1)
+    assert seen(trees=(Pose(80, 60, 200),)).share < 0.1
+    assert seen(x=0).share == pytest.approx(0.5, abs=0.05), "half of it is beyond the left edge"
+    assert seen(x=-80).share == 0
 
 
 def test_raters_follow_the_relevance():

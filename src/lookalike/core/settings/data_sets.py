@@ -76,13 +76,17 @@ class SyntheticTriplets(Painted):
     """Share of the images of other categories among the results of a text query."""
     size: int = Field(96, ge=48, le=512, description="Width and height of an image in pixels.")
 
+    @property
+    def n_noise(self) -> int:
+        """Return the number of images of other categories in the pool of each text query."""
+        return round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
+
     @model_validator(mode="after")
     def _has_enough(self) -> Self:
         others = (self.categories - 1) * self.evaluation_images_per_category
-        n_noise = round(self.evaluation_images_per_category * self.noise_images / (1 - self.noise_images))
         self.require(self.held_out <= self.categories - 2, "held_out to leave two categories", self.held_out)
         self.require(self.triplets >= self.categories, "triplets of one a category or more", self.triplets)
-        self.require(n_noise <= others, f"noise_images that are at most {others} images", n_noise)
+        self.require(self.n_noise <= others, f"noise_images that are at most {others} images", self.n_noise)
         return self
 
 

@@ -103,8 +103,7 @@ class CategoryStudy(MethodStudy):
     tables: ClassVar = ("results", "times", "manifest")
     contrasted: ClassVar = ("results", "manifest")
     jobs: ClassVar = {
-        "paint_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder"
-        " n_shards=data_set.shards seed=painting_seed",
+        "paint_images": "kind=data_set.kind painted=data_set.synthetic folder=painted_folder seed=painting_seed",
         "scan_images": "data=located painted=painted_files clutter=data_set.clutter pool=data_set.pool"
         " descriptors seed",
         "describe_blocks": "n_shards=data_set.shards",

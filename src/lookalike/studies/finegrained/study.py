@@ -54,7 +54,6 @@ from lookalike.studies.finegrained.systems import (
     system_title,
     training_name,
 )
-from lookalike.studies.recipes import painted_folder
 
 MEASURED = ("distances.npy", "fit.json")
 FEATURE_FILES = ("vectors.npy", *MEASURED)
@@ -103,7 +102,7 @@ class FinegrainedStudy(Study):
     without_effect: ClassVar = {"batch": True, "network": {"threads", "checkpoint_seconds"}}
     jobs: ClassVar = {
         "paint_images": "kind=data_set.kind painted=data_set.synthetic_triplets folder=images_folder"
-        " n_shards=data_set.shards seed=painting_seed",
+        " seed=painting_seed",
         "read_triplets": "kind=data_set.kind class_triplets ratings=golden.ratings"
         " folder=images_folder seed=painting_seed",
         "describe_images": "features=described images_folder seed",
@@ -198,7 +197,7 @@ class FinegrainedStudy(Study):
     def images_folder(self) -> str:
         """Folder that the paths of the manifest start from; other settings paint into another one."""
         is_painted = self.data_set.kind == SYNTHETIC
-        return painted_folder(self._shared, self.dataset) if is_painted else str(self.data_set.path)
+        return self.painted_folder if is_painted else str(self.data_set.path)
 
     @property
     def networks(self) -> sections.Networks:

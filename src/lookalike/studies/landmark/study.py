@@ -111,7 +111,7 @@ class LandmarkStudy(MethodStudy):
 
     jobs: ClassVar = {
         "paint_images": "kind=data_set.kind painted=data_set.synthetic_landmarks folder=painted_folder"
-        " n_shards=data_set.shards seed=painting_seed",
+        " seed=painting_seed",
         "scan_landmarks": "data=located painted=painted_files wants_words",
         "extract_keypoints": "keypoints=keypoints_of n_shards=data_set.shards",
         "train_words": "codebook=codebook_of seed",

@@ -99,9 +99,8 @@ def test_what_a_release_holds_decides_what_is_learned_from_it():
 
 def test_files_lie_where_settings_say_and_a_network_depends_on_its_own_sampling_and_training_alone(demo):
     rated, without = study_of(RATED), study_of(DEMO, golden={})
-    assert (rated.images_folder, rated.painted_shards()) == ("data/triplets", [])
-    assert demo.images_folder.startswith(f"results/{DEMO}/images/")
-    assert demo.painted_shards()[0] == f"results/{DEMO}/painted/000.json"
+    assert (rated.images_folder, rated.painted()) == ("data/triplets", [])
+    assert (demo.images_folder, demo.painted()) == (f"results/{DEMO}/images", [f"results/{DEMO}/painted.json"])
     assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
     makes = set(demo.learned_files()) - set(without.learned_files())
