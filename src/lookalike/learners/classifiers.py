@@ -147,13 +147,6 @@ class LogisticRegression(ClassMap):
         Of the scores.
     mean_, metric_, n_features_in_
         As of `LDA`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, y = np.array([[0.0, 1.0], [1.0, 1.2], [0.0, 2.0], [1.0, 2.1]]), [0, 0, 1, 1]
-    >>> LogisticRegression().fit(X, y).rank(X[:1], X[1:], k=1)[0].tolist()
-    [[0]]
     """
 
     learns_matrix = False

@@ -19,7 +19,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.core.base import BaseContext
@@ -112,14 +111,6 @@ def average_precision(
 
     _for_blocks(len(queries), score, n_threads)
     return Rankings(relevant_indptr, ranks, n - 1, queries, ties=ties).average_precision()
-
-
-def warm_up() -> None:
-    """Compile the kernels, or load them from the cache, so that a timing does not count it."""
-    rows = sp.csr_array(np.eye(3, dtype=np.float32))
-    for W in (None, np.eye(3, dtype=np.float32), np.eye(3)):
-        top_k(W, rows, rows, 1)
-        average_precision(W, rows, np.array([0, 1]), np.array([1]), np.array([0]))
 
 
 def _as_matrix(W: Array | None, d: int) -> Array | None:

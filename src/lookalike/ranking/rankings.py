@@ -132,18 +132,9 @@ class Rankings:
 
     def save(self, path: PathLike) -> None:
         """Write ``.npz``; the same rankings give the same bytes."""
-        arrays: dict[str, ArrayLike] = {
-            "offsets": np.asarray(self.offsets, dtype=np.int64),
-            "ranks": np.asarray(self.ranks, dtype=np.int32),
-            "n_gallery": np.int64(self.n_gallery),
-            "query_ids": np.asarray(self.query_ids, dtype=np.int32),
-        }
-        if self.neighbours is not None:
-            arrays["neighbours"] = np.asarray(self.neighbours, dtype=np.int32)
-            arrays["neighbour_scores"] = np.asarray(self.neighbour_scores, dtype=np.float32)
-        if self.ties is not None:
-            arrays["ties"] = np.asarray(self.ties, dtype=np.int32)
-        write_npz(arrays, path)
+        kinds: dict[str, type] = {"offsets": np.int64, "n_gallery": np.int64, "neighbour_scores": np.float32}
+        given = {name: getattr(self, name) for name in self.__match_args__ if getattr(self, name) is not None}
+        write_npz({name: np.asarray(value, kinds.get(name, np.int32)) for name, value in given.items()}, path)
 
     @classmethod
     def load(cls, path: PathLike) -> Rankings:
