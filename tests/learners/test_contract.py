@@ -212,20 +212,16 @@ def test_examples_come_by_ids_of_the_index(learner, form):
 
 
 @every
-def test_set_output_gives_tables_where_there_is_a_transform(learner):
+def test_names_of_columns_are_there_where_there_is_a_transform(learner):
     model = clone(learner)
     if not hasattr(model, "fit_transform"):
-        for name in ("set_output", "get_feature_names_out"):
-            assert not hasattr(model, name)
+        assert not hasattr(model, "set_output")
+        assert not hasattr(model, "get_feature_names_out")
         return
-    model.set_output(transform="pandas")
-    given, found = model.fit_transform(TABLE, Y), model.transform(TABLE)
-    assert isinstance(given, pd.DataFrame)
-    names = list(TABLE.columns)
-    if learner.learns_matrix or isinstance(learner, ClassMap):
-        names = [f"{type(learner).__name__.lower()}{j}" for j in range(found.shape[1])]
-    assert list(found.columns) == names == list(model.get_feature_names_out())
-    np.testing.assert_array_equal(found, clone(learner).fit(TABLE, Y).transform(TABLE))
+    found = model.set_output(transform="pandas").fit_transform(TABLE, Y)
+    is_mapped = learner.learns_matrix or isinstance(learner, ClassMap)
+    own = [f"{type(learner).__name__.lower()}{j}" for j in range(found.shape[1])]
+    assert list(found) == list(model.get_feature_names_out()) == (own if is_mapped else list(TABLE))
 
 
 # with projection="psd" there is a transform, of a matrix or of a diagonal
@@ -556,7 +552,6 @@ def test_rows_that_cannot_be_used_are_refused(learner):
 @supervised
 def test_rows_and_labels_that_nothing_can_be_learned_from_are_refused(learner):
     few = [(X, 0 * Y, "at least two classes"), (X[:6], np.arange(6), "at least two rows of some class")]
-    few += [(X[:1], Y[:1], "minimum"), (X, Y[:-1], "inconsistent")]
     few += [(X, [*map(str, Y[1:]), gap], "row 59 has no label") for gap in (None, np.nan)]
     for rows, y, message in [*few, (1e200 * X, Y, "scale"), (sp.csr_array(1e200 * X), Y, "scale")]:
         with np.errstate(all="ignore"), pytest.raises(ValueError, match=message):
