@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from math import copysign, sqrt
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -224,7 +224,7 @@ class SOMLDA(OnlineDiagonalLearner):
     [1.0, -1.0, 0.0]
     """
 
-    fields: ClassVar = {"sum": 0.0, "used": 0.0, "touched_after": -1}
+    fields: ClassVar = {"sum": 0.0, "used": 0.0}
 
     gamma: float = 1e-4
     rho: float = 1.0
@@ -249,41 +249,41 @@ class SOMLDA(OnlineDiagonalLearner):
         t = self.last_update_
         if t == 0:
             return np.zeros(len(state["sum"]))
-        seen = np.where(state["touched_after"] == t, state["used"], state["sum"])
         gamma, rho, regularization = self.made_with_[:3].tolist()  # models of 1.1 have a fourth number
         threshold = t * regularization + gamma * rho * np.sqrt(t)
         # the sums change their sign, and not the quotient, where a zero would get one
-        weights: Doubles = truncated(-seen, threshold) / (gamma * np.sqrt(t))
+        weights: Doubles = truncated(-state["used"], threshold) / (gamma * np.sqrt(t))
         return weights
 
     def _steps(
         self, state: Compact, products: Compressed, triplets: Ints, n_steps: int, n_updates: int
     ) -> tuple[int, int]:
-        averages = Averages(state["sum"], state["used"], state["touched_after"])
         present, sign = self.made_with_[:3].copy(), 1.0 if self.literal_sign else -1.0
         counts = np.array([n_steps, self.last_update_])
         reading = bool(self.average_every_step)
         losses, self.last_update_ = dual_averaging_steps(
-            averages, counts, products, triplets, present, self._constants(), sign, reading
+            state["sum"], state["used"], counts, products, triplets, present, self._constants(), sign, reading
         )
+        if losses and not self.average_every_step:
+            state["sum"][:] = state["used"]
         self.made_with_ = present
         return losses, losses
+
+    def _restore(self, values: dict[str, Any]) -> None:
+        last = values["state_"].pop("touched_after", None)
+        if last is not None:  # of files of 1.1, in which only what w has not seen is held by itself
+            state = values["state_"]
+            state["used"] = np.where(last == values["last_update_"], state["used"], state["sum"])
+        super()._restore(values)
 
     def _constants(self) -> Doubles:
         return np.array([self.gamma, self.rho, self.regularization], dtype=np.float64)
 
 
-class Averages(NamedTuple):
-    """Sums of all subgradients, and `used`, what w has seen of them where `touched_after` is the last update."""
-
-    sums: Doubles
-    used: Doubles
-    touched_after: Longs
-
-
 @njit(cache=True, nogil=True)
 def dual_averaging_steps(
-    averages: Averages,
+    sums: Doubles,
+    used: Doubles,
     counts: Longs,
     products: Compressed,
     triplets: Ints,
@@ -294,39 +294,43 @@ def dual_averaging_steps(
 ) -> tuple[int, int]:
     """Take one step of SOML-DA (Algorithm 2) per triplet, in place; return losses and the step that last made w.
 
-    `counts` are steps so far and that step; `present` are the constants of w, which becomes one of these `constants`.
+    `sums` are of all subgradients, and `used` those that w was made of. `counts` are steps so far and that step;
+    `present` are the constants of w, which becomes one of these `constants`.
     """
     n_steps, last_update = counts[0], counts[1]
-    losses = 0
-    # an earlier pass may have added on every step where this one does not
-    some_unseen = average_every_step
-    for j in range(averages.touched_after.shape[0]):
-        some_unseen |= averages.touched_after[j] == last_update
+    losses = begin = 0
+    added_to = sums if average_every_step else used
+    is_behind = False
+    for j in range(used.shape[0]):  # as arrays, here and below, they would take two seconds to compile
+        is_behind |= used[j] != sums[j]
     for t in range(triplets.shape[0]):
         plus, minus = row_of(products, triplets[t, 0]), row_of(products, triplets[t, 1])
         n_steps += 1
         margin = 0.0
-        # w is -truncate(sum, t lambda_t) / (gamma sqrt(t)) of the sums up to t, where w was last made (eq. 16, times t)
+        # w is -truncate(used, t lambda_t) / (gamma sqrt(t)), with t the step that last made it (eq. 16, times t)
         if last_update > 0:
             gamma, rho, regularization = present[0], present[1], present[2]
             threshold = last_update * regularization + gamma * rho * sqrt(last_update)
-            if some_unseen:
-                margin = _soft_dot_of_used(averages, last_update, minus, threshold)
-                margin -= _soft_dot_of_used(averages, last_update, plus, threshold)
-            else:
-                margin = _soft_dot(averages.sums, minus, threshold) - _soft_dot(averages.sums, plus, threshold)
+            margin = _soft_dot(used, minus, threshold) - _soft_dot(used, plus, threshold)
             margin /= gamma * sqrt(last_update)
-        if 1.0 - margin > 0.0:
+        has_loss = 1.0 - margin > 0.0
+        if has_loss and is_behind:
+            for j in range(used.shape[0]):
+                used[j] = sums[j]
+            is_behind, begin = False, t
+        if has_loss or average_every_step:
+            add_sparse(added_to, gradient_sign, plus)
+            add_sparse(added_to, -gradient_sign, minus)
+        if has_loss:
             losses += 1
             last_update = n_steps
-            for number in range(constants.shape[0]):  # as arrays they would take two seconds to compile
+            for number in range(constants.shape[0]):
                 present[number] = constants[number]
-            some_unseen = average_every_step
-            add_sparse(averages.sums, gradient_sign, plus)
-            add_sparse(averages.sums, -gradient_sign, minus)
-        elif average_every_step:
-            _add_unused(averages, last_update, plus, gradient_sign)
-            _add_unused(averages, last_update, minus, -gradient_sign)
+            for step in range(begin, t + 1 if average_every_step else 0):
+                for product in triplets[step]:
+                    for place in row_of(products, product).places:
+                        used[place] = sums[place]
+            begin = t + 1
     return losses, last_update
 
 
@@ -336,24 +340,3 @@ def _soft_dot(sums: Doubles, product: Vector, threshold: float) -> float:
     for k in range(product.places.shape[0]):
         total += truncate(sums[product.places[k]], threshold) * product.values[k]
     return total
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _soft_dot_of_used(averages: Averages, last_update: int, product: Vector, threshold: float) -> float:
-    total = 0.0
-    for k in range(product.places.shape[0]):
-        j = product.places[k]
-        seen = averages.used[j] if averages.touched_after[j] == last_update else averages.sums[j]
-        total += truncate(seen, threshold) * product.values[k]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _add_unused(averages: Averages, last_update: int, product: Vector, factor: float) -> None:
-    """Add to sums that w has not seen, keeping those it has seen."""
-    for k in range(product.places.shape[0]):
-        j = product.places[k]
-        if averages.touched_after[j] != last_update:
-            averages.touched_after[j] = last_update
-            averages.used[j] = averages.sums[j]
-        averages.sums[j] += factor * product.values[k]
