@@ -255,7 +255,7 @@ class Similarity:
         y, weight = None if kept is not None else learned_from.labels, 1.0
         with self._timed("choosing"):
             chosen, share, asked = self._choose(settings, rows, y, kept)
-        with self._timed("learning"), self._telling(f"learning ({chosen.name})"):
+        with self._timed("learning", f"learning ({chosen.name})"):
             how: Any = {"triplets": kept, "seed": self.random_state, "jobs": self.jobs}
             learner = learning.train(chosen.name, chosen.parameters, rows, y=y, **how)
         if y is not None and share is not None:
@@ -358,7 +358,7 @@ class Similarity:
             generator(self.random_state, "own images", "compared").permutation(held_out)[: choice.MOST_JUDGED]
         )
         with suppress(LookalikeError):  # any order of these rows is right
-            compared = self._compared(self._described(found.take(chosen))[0], found)
+            compared = self._compared(self._described(found.take(chosen)), found)
             table = evaluation.compare_on_labels(compared, found.labels[chosen], seed=self.random_state)
             if (sentence := choice.worse_than_none(table)) is not None:
                 self.note(sentence)
@@ -411,7 +411,7 @@ class Similarity:
         else:
             wanted = asked or self._query_vectors(names, found, columns)
         self.left_out_ = _reasons_table(wanted.left_out + found.left_out)
-        asking, asked_of = self._described(wanted, found)
+        asking, asked_of = self._described(wanted), self._described(found)
         results: list[dict[str, Any]] = [{"query": query} for query in wanted.ids.tolist()]
         for name, learned in which.items():
             rows, others = (self._taken(*part, learned=learned) for part in ((asking, wanted), (asked_of, found)))
@@ -464,7 +464,7 @@ class Similarity:
             about_seen = seen[found.triplets].all(axis=1)
             answers = about_seen & learning.held_out_answers(found, self.hold_out, self._of_fit["seed"])
         rows, judged, counts = choose_evaluated(found, seen, answers, everything=everything)
-        compared = self._compared(self._described(found.take(rows))[0], found)
+        compared = self._compared(self._described(found.take(rows)), found)
         if judged is None:
             own = found.labels[rows]
             table = evaluation.compare_on_labels(compared, own, ks, self.random_state, noun=found.noun)
@@ -475,7 +475,7 @@ class Similarity:
             if answers.any() and not everything:
                 known = replace(found, triplets=found.triplets[answers]).related()
                 assert known.triplets is not None
-                on_known = self._compared(self._described(known)[0], found)
+                on_known = self._compared(self._described(known), found)
                 of_answers = evaluation.compare_on_triplets(on_known, known.triplets, self.random_state)
                 counts["answers_held_out"] = {"triplets": len(known.triplets), "rows": of_answers.to_dict("records")}
         table.attrs.update(counts)
@@ -499,9 +499,9 @@ class Similarity:
         if self.n_triplets_ or found.triplets is not None:
             raise LookalikeError("the classes of triplets are not known")
         is_new = learning.choose_new_classes(found.labels, self.random_state)
-        y, own, (raw,) = found.labels[~is_new], found.labels[is_new], self._described(found)
+        y, own, raw = found.labels[~is_new], found.labels[is_new], self._described(found)
         rows = self._taken(raw, found)[~is_new]
-        with self._telling(f"learning ({name}) without a quarter of the classes"):
+        with self._timed("learning again", f"learning ({name}) without a quarter of the classes"):
             learner = self._trained_again(rows, y)
         compared = self._compared(raw[is_new], found, learner)
         table = evaluation.compare_on_labels(compared, own, seed=self.random_state, noun=found.noun)
@@ -528,7 +528,7 @@ class Similarity:
         if found.triplets is not None or not seen.any() or seen.all():
             lacks = f"{found.source} lacks labelled rows that the model has learned from, or others to ask with"
             raise LookalikeError(f"{lacks}: fit with --hold-out 0.25, and name the same source")
-        y, (raw,) = found.labels, self._described(found)
+        y, raw = found.labels, self._described(found)
         X, parts = self._taken(raw, found), {"seen": (seen, ~seen)}
         with suppress(LookalikeError):  # there are too few classes
             is_new = learning.choose_new_classes(y, self.random_state)
@@ -567,7 +567,7 @@ class Similarity:
         found = self.read(source, gallery=True, **columns)
         if not hasattr(self, "pipeline_"):
             self._learn_representation(found)
-        return self._taken(self._described(found)[0], found, learned=self._of_vectors), found.table()
+        return self._taken(self._described(found), found, learned=self._of_vectors), found.table()
 
     def _learn_representation(self, found: Rows) -> None:
         """Learn what describes or scales the rows of a gallery."""
@@ -582,7 +582,7 @@ class Similarity:
     def learner_rows(self, rows: Rows) -> Matrix:
         """Return rows that were read before as the learner takes them: (n, d)."""
         self._check_fitted()
-        return self._taken(self._described(rows)[0], rows)
+        return self._taken(self._described(rows), rows)
 
     def learned_from(self, rows: Rows) -> Truths:
         """Tell of each row whether one of its content was learned from."""
@@ -746,15 +746,9 @@ class Similarity:
             self.representation_, self.pipeline_ = opened.representation_, opened.pipeline_
             self.rows_, self.columns_ = opened.rows_, opened.columns_
 
-    def _described(self, *parts: Rows) -> list[Matrix]:
-        """Return the vectors of rows of several sources, as they are before they are weighed or scaled."""
-        if self.representation_ is None:
-            return [rows.X for rows in parts]
-        files = [rows.files for rows in parts]
-        paths, names = ([path for part, _ in files for path in part], [name for _, part in files for name in part])
-        described = self.representation_.describe((paths, names), self._work())
-        stops = np.cumsum([len(rows) for rows in parts])
-        return [described[stop - len(rows) : stop] for stop, rows in zip(stops, parts, strict=True)]
+    def _described(self, rows: Rows) -> Matrix:
+        """Return the vectors of rows, as they are before they are weighed or scaled."""
+        return rows.X if self.representation_ is None else self.representation_.describe(rows.files, self._work())
 
     def _as_learned(self, rows: Rows) -> Rows:
         """Return rows, vectors with the columns in the order that was learned from; keep why others are left out."""
@@ -822,17 +816,15 @@ class Similarity:
         return {name: (learner or self.learner_, rows), **without}
 
     @contextmanager
-    def _timed(self, what: str) -> Iterator[None]:
+    def _timed(self, what: str, told: str = "") -> Iterator[None]:
+        """Note how long a step takes, and tell of one whose length is not known."""
         start = time.perf_counter()
+        if told:
+            self.progress(told, 0, 1)
         yield
+        if told:
+            self.progress(told, 1, 1)
         self.seconds_[what] = time.perf_counter() - start
-
-    @contextmanager
-    def _telling(self, what: str) -> Iterator[None]:
-        """Tell of a step whose length is not known."""
-        self.progress(what, 0, 1)
-        yield
-        self.progress(what, 1, 1)
 
 
 class ImageSimilarity(Similarity):
