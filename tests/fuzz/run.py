@@ -19,6 +19,7 @@ import resource
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -133,16 +134,14 @@ def spoil_bytes(call):
     if (path := call.pick()) is None or not path.is_file():
         return False
     content, chance = path.read_bytes(), call.random
-    place = chance.randrange((len(content) if chance.random() < 0.5 else min(len(content), 200)) + 1)
-    noise = chance.randbytes(chance.choice([1, 2, 8, 100]))
-    rest = content[place:]
-    spoilt = [b"", noise, content[:place], content[:place] + noise + rest, content[:place] + rest[len(noise) :]]
-    spoilt += [content[:place] + noise + rest[len(noise) :], content * 2, content.replace(b"\n", b"\r")]
-    spoilt += [content[:place] + bytes([rest[0] ^ 1 << chance.randrange(8)]) + rest[1:] if rest else noise * 99]
+    place = chance.randrange(min(len(content), chance.choice([200, len(content)])) + 1)
+    start, rest, noise = content[:place], content[place:], chance.randbytes(chance.choice([1, 2, 8, 100]))
+    flipped = bytes([rest[0] ^ 1 << chance.randrange(8)]) if rest else noise * 99
+    middles = [b"", noise + rest, rest[len(noise) :], noise + rest[len(noise) :], flipped + rest[1:]]
+    spoilt = [b"", noise, *(start + middle for middle in middles), content * 2, content.replace(b"\n", b"\r")]
     spoilt += [b"\xef\xbb\xbf" + content, content + b"\0" * 100]
-    others = "m.lookalike", "v.npy", "labels.csv", "photos/red/1.png"
-    spoilt += [(call.here / name).read_bytes() for name in others if (call.here / name).is_file()]
-    path.write_bytes(chance.choice(spoilt))
+    others = (call.here / name for name in ("m.lookalike", "v.npy", "labels.csv", "photos/red/1.png"))
+    path.write_bytes(chance.choice(spoilt + [other.read_bytes() for other in others if other.is_file()]))
     return True
 
 
@@ -331,11 +330,9 @@ def chosen(seed, number):
 def refill(folder):
     """Make the working folder, the home and the temporary folder again, whatever permissions there are."""
     os.chdir(folder)
-    for root, folders, _ in os.walk("box"):
-        for path in (os.path.join(root, name) for name in folders):
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree("box", ignore_errors=not os.path.exists("box"))
+    if os.path.exists("box"):
+        subprocess.run(["chmod", "-R", "u+rwX", "box"], check=True)
+        shutil.rmtree("box")
     shutil.copytree("valid", "box/here", symlinks=True)
     os.mkdir("box/home")
     os.mkdir("box/tmp")
@@ -361,8 +358,7 @@ def prepare(folder, lines):
         codecs.lookup(encoding)
     gc.freeze()  # or a child copies what its collector touches
     if os.geteuid() == 0:
-        for path in [folder, *folder.rglob("*")]:
-            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", folder], check=True)
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
