@@ -270,8 +270,6 @@ def update_gallery(
     model: Similarity, folder: Path, previous: SavedGallery | None, named: str
 ) -> tuple[SavedGallery, Counter[str]]:
     """Make a gallery of a folder's images, of which unchanged ones are not read again, and count what has changed."""
-    import pandas as pd
-
     from lookalike.app.sources import gallery_of
 
     check_folder(folder, "name the folder of the images")
@@ -279,15 +277,14 @@ def update_gallery(
     stamps = {path: stamp_of(folder / path)[:2] for path in files_below(folder, strict=True)}
     old = [] if previous is None else previous.files
     known = [file for file in old if stamps.get(file.path) == (file.bytes, file.mtime_ns) and file.status != "removed"]
-    columns = [field.name for field in fields(File)]
-    how: Any = {"paths": list(stamps), "known": pd.DataFrame(known, columns=columns)}
-    progress = partial(model.progress, "reading images")
-    manifest = scan.scan_photographs(folder, n_threads=model.jobs, progress=progress, **how)
+    how: Any = {"n_threads": model.jobs, "progress": partial(model.progress, "reading images")}
+    manifest = scan.scan_photographs(folder, paths=list(stamps), known=known, **how)
     found, form = gallery_of(folder, manifest), IndexForm(model.learner_)
     row_of = {path: row for row, path in enumerate(found.ids.tolist())}
-    manifest["label"] = manifest["path"].map(found.table().set_index("path")["label"]).fillna("")
+    manifest["label"] = manifest["path"].map(dict(zip(found.ids, found.labels, strict=True))).fillna("")
     manifest["mtime_ns"] = [(stamps.get(path) or (0, 0))[1] for path in manifest["path"]]
     manifest["row"] = [row_of.get(path, -1) for path in manifest["path"]]
+    columns = [field.name for field in fields(File)]
     files = [File(*facts) for facts in manifest[columns].itertuples(index=False, name=None)]
     vectors = form.vectors(model.learner_rows(found))
     saved = SavedGallery(folder, named, form.metric, form.query_map, files, vectors)

@@ -108,17 +108,16 @@ def scan_photographs(
     n_threads: int = 1,
     progress: Progress | None = None,
     paths: Sequence[str] | None = None,
-    known: pd.DataFrame | None = None,
+    known: Sequence[File] = (),
 ) -> pd.DataFrame:
     """Make the manifest of a folder of photographs without classes, at any depth; their label is their folder.
 
-    Given `paths`, from the folder, it is that of these files. Rows of `known`, another manifest, stay as they are.
+    Given `paths`, from the folder, it is that of these files. Those that are `known` stay as they are.
     """
     root = Path(root)
     check_folder(root, "give the folder that holds the photographs")
     listed = files_below(root, strict=True) if paths is None else paths
-    facts = [] if known is None else known[list(COLUMN_TYPES)[1:]].itertuples(index=False, name=None)
-    seen = {row[0]: File(*row) for row in facts}
+    seen = {file.path: file for file in known}
     files = look_at_all(partial(_look_at, root), [path for path in listed if path not in seen], n_threads, progress)
     for file in files:
         _refuse_small(file).label = file.path.rpartition("/")[0]
