@@ -78,17 +78,15 @@ class Cache:
             warnings.warn(f"nothing is cached any more: {str(error).partition(';')[0]}", stacklevel=2)
 
 
-def make_representation(name: str, words: int | None = None, **settings: Any) -> CachedDescriber:
-    """Make ``"visterms"``, which alone have words, or a describer of the fine-grained study, not fitted yet."""
+def make_representation(name: str, **settings: Any) -> CachedDescriber:
+    """Make ``"visterms"``, or a describer of the fine-grained study, not fitted yet."""
     if name == VISTERMS:
         from lookalike.features.bag_of_visterms import BagOfVisterms
 
-        return CachedDescriber(BagOfVisterms(words=words, **settings))
+        return CachedDescriber(BagOfVisterms(**settings))
     if name not in NAMES:
         known = ", ".join([VISTERMS, *NAMES])
         raise LookalikeError(f"there is no representation {name!r}: take one of {known}, or a .lookalike file")
-    if words is not None:
-        raise LookalikeError(f"--words is for visterms only, and {name} has none: leave it out, or use visterms")
     return CachedDescriber(make_describer(name, **settings))
 
 

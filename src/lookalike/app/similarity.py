@@ -157,6 +157,8 @@ class Similarity:
         self.representation = representation
         self.learner = learner or ("OASIS" if parameters else None)
         self.classes, self.asked_scaling = classes, scaling
+        if words is not None and representation not in (None, VISTERMS):
+            raise LookalikeError(f"--words is for visterms that are learned, not for {representation}: leave it out")
         self.words = words
         self.parameters = dict(parameters or {})
         self.hold_out = hold_out
@@ -727,22 +729,16 @@ class Similarity:
         """Return the representation of images asked for, which may have learned already."""
         name = self.representation or VISTERMS
         if not name.endswith(SUFFIX):
-            return make_representation(name, self.words)
-        opened = self._open_model()
+            return make_representation(name, **({} if self.words is None else {"words": self.words}))
+        opened = Similarity.load(name)
         if opened.representation_ is None:
             raise LookalikeError(f"{name} compares vectors, and describes no images: name a file of vectors")
         return opened.representation_
 
-    def _open_model(self) -> Similarity:
-        """Return the model whose representation is asked for."""
-        if self.words is not None:
-            raise LookalikeError(f"the words of {self.representation} are fixed: leave --words out")
-        return Similarity.load(str(self.representation))
-
     def _take_over(self) -> None:
         """Take all that the model has learned whose representation is asked for, unless something was learned here."""
         if not hasattr(self, "pipeline_") and str(self.representation).endswith(SUFFIX):
-            opened = self._open_model()
+            opened = Similarity.load(str(self.representation))
             self.representation_, self.pipeline_ = opened.representation_, opened.pipeline_
             self.rows_, self.columns_ = opened.rows_, opened.columns_
 

@@ -33,11 +33,8 @@ _NO_DIMENSION = "name the column by --id-column or --label-column, or drop it"
 _LONGEST = 80  # letters of a reason of Arrow's, which may hold a whole line
 
 
-def is_vectors(source: object) -> bool:
+def is_vectors(source: PathLike) -> bool:
     """Tell whether a source of rows is a file of vectors, by its name, and refuse a file of neither kind."""
-    if not isinstance(source, str | os.PathLike):
-        kind = type(source).__name__
-        raise LookalikeError(f"rows cannot be read from a {kind}: give the path of images or vectors, or use make_rows")
     if (suffix := Path(source).suffix.lower()) in VECTORS:
         return True
     if Path(source).is_file():
