@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,50 +64,32 @@ CHECKED, FIRST = 200, 10
 """Rows of the gallery that ask it, and how many neighbours of each are compared with those of exact ranking."""
 
 
-class IndexForm:
-    """A learned similarity as two maps of rows, which an engine then compares by a plain metric, one of `METRICS`.
+def query_map_of(learner: SimilarityLearner, rank: int | None = None) -> Arrays:
+    """Return what queries go through, after which an engine compares by a plain metric, one of `METRICS`.
 
-    With a rank, it has only so many dimensions, those in which the similarity is largest. ``query_map`` has ``matrix``
-    (d, r), which queries are multiplied by, or ``weights`` (d,) where a diagonal says it all. Of a classifier it has
+    With a rank, it has only so many dimensions, those in which the similarity is largest. It has ``matrix`` (d, r),
+    which queries are multiplied by, or ``weights`` (d,) where a diagonal says it all. Of a classifier it has
     ``intercept`` too, which is added then, and ``probabilities`` where square roots of probabilities follow.
     """
+    from scipy.sparse import eye_array  # slow to import, and a query of an index needs none
 
-    def __init__(self, learner: SimilarityLearner, rank: int | None = None) -> None:
-        from scipy.sparse import eye_array  # slow to import, and a query of an index needs none
-
-        self._learner, self._rank = learner, rank
-        self.metric = METRICS[learner.metric_ != "inner_product"]
-        if not learner.is_linear and rank is None:
-            self.query_map: Arrays = learner.index_map()
-            return
-        try:
-            # what is linear is known by what it makes of unit vectors
-            unit = learner.transform_queries(eye_array(learner.n_features_in_, format="csr"), rank)
-        except ValueError as error:
-            raise LookalikeError(f"what {type(learner).__name__} learned cannot be served so: {error}") from error
-        # a distance may stretch one direction 10,000 times as much as another: rounded first, it loses neighbours
-        kind = np.float32 if self.metric == "inner_product" else np.float64
-        if hasattr(unit, "indptr") and rank is None:
-            self.query_map = {"weights": unit.diagonal().astype(kind)}
-        else:
-            dense = unit.toarray() if hasattr(unit, "indptr") else unit
-            self.query_map = {"matrix": np.ascontiguousarray(dense, dtype=kind)}
-
-    def queries(self, rows: Matrix) -> Matrix:
-        """Return rows, as the learner takes them, as queries of an index: (n, r), float32, CSR where they stay so."""
-        return mapped(rows, self.query_map)
-
-    def vectors(self, rows: Matrix) -> Matrix:
-        """Return rows, as the learner takes them, as rows of an index: (n, r), float32, CSR where they stay so."""
-        return self._learner.transform_gallery(rows, self._rank).astype(np.float32, copy=False)
-
-    def similarity(self, A: Matrix, B: Matrix) -> Floats:
-        """Return what an engine computes of rows as the learner takes them: (n_a, n_b)."""
-        return engine_scores(self.metric, self.queries(A), self.vectors(B))
+    if not learner.is_linear and rank is None:
+        learned: Arrays = learner.index_map()
+        return learned
+    try:
+        # what is linear is known by what it makes of unit vectors
+        unit = learner.transform_queries(eye_array(learner.n_features_in_, format="csr"), rank)
+    except ValueError as error:
+        raise LookalikeError(f"what {type(learner).__name__} learned cannot be served so: {error}") from error
+    # a distance may stretch one direction 10,000 times as much as another: rounded first, it loses neighbours
+    kind = np.float32 if learner.metric_ == "inner_product" else np.float64
+    if hasattr(unit, "indptr") and rank is None:
+        return {"weights": unit.diagonal().astype(kind)}
+    return {"matrix": np.ascontiguousarray(unit.toarray() if hasattr(unit, "indptr") else unit, dtype=kind)}
 
 
 def mapped(rows: Matrix, query_map: Arrays) -> Matrix:
-    """Return rows as queries of an index, float32, by what a ``query_map`` of `IndexForm` has."""
+    """Return rows as queries of an index, float32, by what `query_map_of` a learner has."""
     if "matrix" in query_map:
         asked = rows @ query_map["matrix"] + query_map.get("intercept", np.float32(0))
         if "probabilities" in query_map:
@@ -146,7 +129,7 @@ class SavedGallery:
     root: Path
     model: str  # fingerprint of the model that described the images
     metric: str  # one of `METRICS`
-    query_map: Arrays  # as of `IndexForm`
+    query_map: Arrays  # as of `query_map_of`
     files: list[File]  # every file of the folder
     rows: Matrix  # vectors of the images: (n_images, d), float32, dense or CSR
 
@@ -159,12 +142,6 @@ class SavedGallery:
     def left_out(self) -> Reasons:
         """Return the files that cannot be used, and why; none that is hidden."""
         return [(file.path, file.reason) for file in self.files if file.row < 0 and file.reason != "hidden"]
-
-    def asked(self, row: int) -> Matrix:
-        """Return an image of the gallery as a query: (1, d)."""
-        rows = self.rows[[row]]  # under a distance, and by a classifier, both are mapped alike
-        maps_queries = self.metric == "inner_product" and "intercept" not in self.query_map
-        return mapped(rows, self.query_map) if maps_queries else rows
 
     def current(self) -> tuple[list[File], Reasons]:
         """Return the images that are as they were described, and why other files are left out."""
@@ -236,7 +213,10 @@ def rank_saved(
         raise LookalikeError(f"no query can be used{first_reason(bad)}: name other images")
     kept, left_out = saved.current()
     own = {file.sha256: file.row for file in saved.images}
-    asked = {sha256: saved.asked(own[sha256]) for sha256 in usable.values() if sha256 in own}
+    # under a distance, and by a classifier, images of the gallery are mapped as queries are
+    query_map = saved.query_map if saved.metric == "inner_product" and "intercept" not in saved.query_map else {}
+    of_gallery = {sha256: saved.rows[[own[sha256]]] for sha256 in usable.values() if sha256 in own}
+    asked = {sha256: mapped(row, query_map) if query_map else row for sha256, row in of_gallery.items()}
     if new := {sha256: Path(query) for query, sha256 in usable.items() if sha256 not in own}:
         # with the libraries that read pixels; an image of the gallery itself needs none
         from lookalike.app.representations import Workers, restored_representation
@@ -279,15 +259,15 @@ def update_gallery(
     known = [file for file in old if stamps.get(file.path) == (file.bytes, file.mtime_ns) and file.status != "removed"]
     how: Any = {"n_threads": model.jobs, "progress": partial(model.progress, "reading images")}
     manifest = scan.scan_photographs(folder, paths=list(stamps), known=known, **how)
-    found, form = gallery_of(folder, manifest), IndexForm(model.learner_)
+    found, learner = gallery_of(folder, manifest), model.learner_
     row_of = {path: row for row, path in enumerate(found.ids.tolist())}
     manifest["label"] = manifest["path"].map(dict(zip(found.ids, found.labels, strict=True))).fillna("")
     manifest["mtime_ns"] = [(stamps.get(path) or (0, 0))[1] for path in manifest["path"]]
     manifest["row"] = [row_of.get(path, -1) for path in manifest["path"]]
     columns = [field.name for field in fields(File)]
     files = [File(*facts) for facts in manifest[columns].itertuples(index=False, name=None)]
-    vectors = form.vectors(model.learner_rows(found))
-    saved = SavedGallery(folder, named, form.metric, form.query_map, files, vectors)
+    vectors = learner.transform_gallery(model.learner_rows(found)).astype(np.float32, copy=False)
+    saved = SavedGallery(folder, named, _metric(learner), query_map_of(learner), files, vectors)
     before, now = ({file.path: file.sha256 for file in it.images} if it else {} for it in (previous, saved))
     changed = sum(before[path] != now[path] for path in before.keys() & now.keys())
     return saved, Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
@@ -307,20 +287,20 @@ def export(
     The folder has the files of `NAMES`, of galleries that of `to`. `index` is one of FAISS, and with a `rank` rows with
     labels, those that the model has not learned from if there are such, tell what fewer dimensions lose.
     """
-    form = IndexForm(model.learner_, rank)
-    d = next(iter(form.query_map.values())).shape[-1]
+    learner, metric, learned = model.learner_, _metric(model.learner_), query_map_of(model.learner_, rank)
+    d = next(iter(learned.values())).shape[-1]
     if to == "faiss":
-        _faiss_index(np.empty((0, d), dtype=np.float32), index, form.metric)  # refused before rows are read
+        _faiss_index(np.empty((0, d), dtype=np.float32), index, metric)  # refused before rows are read
     found = model.read(gallery, gallery=True)
     rows, n_bytes = model.learner_rows(found), 4 * len(found) * d
     if n_bytes > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
         raise LookalikeError(f"vectors of {found.source} would take {n_bytes / 1e9:,.0f} GB of memory: give --rank 128")
-    vectors = _dense(form.vectors(rows))
+    vectors = _dense(learner.transform_gallery(rows, rank))
     asking = np.linspace(0, len(vectors) - 1, min(CHECKED, len(vectors))).astype(np.int64)
-    queries, k = _dense(form.queries(rows[asking])), min(FIRST, len(vectors))
-    exact = model.learner_.rank(rows[asking], rows, k)[0]
-    lost = [] if rank is None else _lost(model, form, found, rows)
-    query_map, stays = _whole_map(model, rank, form.query_map)
+    queries, k = _dense(mapped(rows[asking], learned)), min(FIRST, len(vectors))
+    exact = learner.rank(rows[asking], rows, k)[0]
+    lost = [] if rank is None else _lost(model, rank, learned, found, rows)
+    query_map, stays = _whole_map(model, rank, learned)
     if stays:
         vectors = _dense(found.X)
     with replacing_folder(output, NAMES) as folder:
@@ -329,21 +309,21 @@ def export(
             import faiss
 
             model.progress(f"building the index {index}", 0, 1)
-            built = _faiss_index(vectors, index, form.metric)
+            built = _faiss_index(vectors, index, metric)
             model.progress(f"building the index {index}", 1, 1)
             nearest = np.asarray(built.search(queries, k)[1])
             with replacing(file) as part:
                 part.write_bytes(faiss.serialize_index(built).data)
         else:
-            nearest = top_k(engine_scores(form.metric, queries, vectors), k)[0]
+            nearest = top_k(engine_scores(metric, queries, vectors), k)[0]
             write_array(vectors, file)
         about: About = {
             "rows": len(vectors),
             "dimensions": vectors.shape[1],
             "query_dimensions": model.about()["representation"]["dimensions"],
-            "metric": form.metric,
+            "metric": metric,
             "index": index if to == "faiss" else None,
-            "learner": type(model.learner_).__name__,
+            "learner": type(learner).__name__,
             "queries": len(asking),
             "same_neighbours": recall(nearest, exact),
             "measures": lost,
@@ -375,7 +355,7 @@ def _whole_map(model: Similarity, rank: int | None, learned: Arrays) -> tuple[Ar
     return {name: array / divisor for name, array in learned.items()} | parts, True
 
 
-def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix) -> list[dict[Hashable, Any]]:
+def _lost(model: Similarity, rank: int, learned: Arrays, found: Rows, rows: Matrix) -> list[dict[Hashable, Any]]:
     """Measure rankings with all dimensions and with fewer, where there are rows with labels."""
     from lookalike.app.choice import MOST_JUDGED
     from lookalike.app.evaluation import choose_evaluated, compare_on_labels
@@ -386,10 +366,14 @@ def _lost(model: Similarity, form: IndexForm, found: Rows, rows: Matrix) -> list
     asked = found.take(labelled)
     chosen = labelled[choose_evaluated(asked, model.learned_from(asked), np.empty(0, bool))[0]]
     part = generator(model.random_state, "export").permutation(chosen)[:MOST_JUDGED]
-    compared: dict[str, Any] = {
-        "all dimensions": (model.learner_, rows[part]),
-        f"{next(iter(form.query_map.values())).shape[-1]} dimensions": (form, rows[part]),
-    }
+    learner = model.learner_
+
+    def fewer(asking: Matrix, gallery: Matrix) -> Floats:
+        vectors = _dense(learner.transform_gallery(gallery, rank))
+        return engine_scores(_metric(learner), mapped(asking, learned), vectors)
+
+    compared: dict[str, Any] = {"all dimensions": (learner, rows[part])}
+    compared[f"{rank:d} dimensions"] = (SimpleNamespace(similarity=fewer), rows[part])
     with suppress(LookalikeError):  # no row has both another of its class and one of another class to find
         return compare_on_labels(compared, found.labels[part], (1, FIRST), model.random_state).to_dict("records")
     return []
@@ -421,6 +405,10 @@ def _faiss_index(vectors: Floats, factory: str, metric: str) -> faiss.Index:
             what = f"no index {factory!r} can be built of {n or 'any'} rows of {d} dimensions"
             raise LookalikeError(f"{what} ({reason}): choose another one or one of fewer cells") from error
     return index
+
+
+def _metric(learner: SimilarityLearner) -> str:
+    return METRICS[learner.metric_ != "inner_product"]
 
 
 def _dense(rows: Matrix) -> Floats:

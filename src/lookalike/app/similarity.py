@@ -812,14 +812,14 @@ class Similarity:
         return {name: (learner or self.learner_, rows), **without}
 
     @contextmanager
-    def _timed(self, what: str, told: str = "") -> Iterator[None]:
+    def _timed(self, what: str, stage: str = "") -> Iterator[None]:
         """Note how long a step takes, and tell of one whose length is not known."""
         start = time.perf_counter()
-        if told:
-            self.progress(told, 0, 1)
+        if stage:
+            self.progress(stage, 0, 1)
         yield
-        if told:
-            self.progress(told, 1, 1)
+        if stage:
+            self.progress(stage, 1, 1)
         self.seconds_[what] = time.perf_counter() - start
 
 
