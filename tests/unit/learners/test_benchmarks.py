@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from lookalike.studies.settings import checked
@@ -17,37 +18,23 @@ def run(name, *options, folder):
     return subprocess.run(script, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
-def figures(name, options, folder):
-    printed = run(name, *options.split(), folder=folder)
+SIZES = {
+    "oasis_steps.py": "--dimensions 120 --rows 90 --dense 60 --steps 800 --repeat 2 --fit-steps 90",
+    "competitors.py": "--sizes 60x20 --kinds dense --learners LEGO MMC --pairs 200 --iterations 9 --repeat 1",
+    "diagonal_learners.py": "--dimensions 60 1000000 --nonzeros 25 --negatives 5 --repeat 1 --qpao --peer-seconds 0.3",
+}
+LEARNERS = {"oasis_steps.py": {"OASIS"}, "competitors.py": {"LEGO"}, "diagonal_learners.py": {"SOMLTG", "SOMLDA"}}
+
+
+@pytest.mark.parametrize("script", SIZES)
+def test_learners_are_timed_beside_peers_that_learn_the_same_with_the_study_s_parameters(script, tmp_path):
+    printed = run(script, *SIZES[script].split(), folder=tmp_path)
     assert "simulated" in printed or "synthetic" in printed
-    return json.loads((folder / "figures.json").read_text())
-
-
-def test_steps_of_oasis(tmp_path):
-    options = "--dimensions 120 --rows 90 --dense 60 --steps 800 --repeat 2 --fit-steps 90"
-    sparse, dense = (result["steps_per_second"] for result in figures("oasis_steps.py", options, tmp_path)["results"])
-    assert (len(sparse), len(dense)) == (6, 5)
-    assert all(speed["median"] > 0 and len(speed["all"]) == 2 for speed in [*sparse.values(), *dense.values()])
-
-
-def test_lego_learns_its_peer_s_matrix_and_mmc_climbs(tmp_path):
-    options = "--sizes 60x20 --kinds dense --learners LEGO MMC --pairs 200 --iterations 9 --repeat 1"
-    found = figures("competitors.py", options, tmp_path)
-    mmc, _, lego = found["results"]
-    assert mmc["objective_end"] < mmc["objective_start"]
-    assert lego["largest_difference"] < 1e-8
-    assert [row["limit"] for row in found["ratios"]] == ["products"]
-
-
-def test_diagonal_learners_with_the_study_s_parameters(tmp_path):
-    size = "--dimensions 60 1000000 --nonzeros 25 --negatives 5 --repeat 1 --qpao --peer-seconds 0.3"
-    found = figures("diagonal_learners.py", size, tmp_path)
-    few, many = found["results"]
-    assert {len(few["learners"]), len(many["learners"])} == {9}
-    assert all(row["seconds"] > 0 for row in few["learners"].values())
-    assert {row["what"] for row in found["ratios"]} == {"SOMLTG", "SOMLDA"}
+    found = json.loads((tmp_path / "figures.json").read_text())
+    assert {row["what"] for row in found["ratios"]} == LEARNERS[script]
+    assert all(row.get("largest_difference", 0) < 1e-8 for row in found["results"])
     config = checked(yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8")))
-    for result, words in ((few, "10k"), (many, "1m")):
+    for result, words in zip(found["results"] if "--qpao" in SIZES[script] else [], ("10k", "1m"), strict=False):
         parameters = config.landmark["oxford5k"].spec("qpao", f"sift-{words}").parameters
         assert result["learners"]["QPAO"]["parameters"] == parameters
 
