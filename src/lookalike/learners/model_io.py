@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.core.arrays import Matrix
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import LARGEST_MODEL, PathLike, check_finite
 from lookalike.core.model_file import Arrays, Kind, fits_together, read_model, write_model
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 LEARNER = Kind("lookalike model", 3, "name another model, or fit it again and save it")
 CSR_PARTS = ("data", "indices", "indptr")
 FILLED_PARTS = ("most", "places", "values")
-INDEX_TYPES = (np.int32, np.int64)
 DROPPED = {
     "LMNN": {"warm_start"},
     "MMC": {"solver"},
@@ -146,7 +144,11 @@ def _fitted_value(value: Any, name: str, arrays: Arrays) -> Any:
         case {"columns": names}:
             return {column: arrays.pop(f"{name}/{column}") for column in names}
         case {"csr": shape}:
-            return _csr(shape, *(arrays.pop(f"{name}/{part}") for part in CSR_PARTS))
+            from scipy.sparse import csr_array
+
+            matrix = csr_array(tuple(arrays.pop(f"{name}/{part}") for part in CSR_PARTS), shape=shape)
+            matrix.check_format()  # compiled steps trust its places
+            return matrix
         case {"names": names}:
             return np.array(names, dtype=object)
         case {"filled": shape}:
@@ -170,22 +172,6 @@ def _exceptions(array: np.ndarray) -> Arrays:
     values = np.array([most]).view(array.dtype), places, bits[places].view(array.dtype)
     is_smaller = len(places) * (places.itemsize + array.itemsize) < array.nbytes / 2
     return dict(zip(FILLED_PARTS, values, strict=True)) if is_smaller else {}
-
-
-def _csr(shape: list[int], data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Matrix:
-    """Make a CSR matrix of parts from a file; raise ValueError unless they are those of one."""
-    n_rows, n_columns = shape
-    kinds = data.dtype in (np.float32, np.float64), indices.dtype in INDEX_TYPES, indptr.dtype in INDEX_TYPES
-    if not all(kinds) or indptr.shape != (n_rows + 1,) or data.shape != indices.shape or data.ndim != 1:
-        raise ValueError("the parts of a sparse matrix are not of one size")
-    steps = np.diff(indptr)
-    if indptr[0] != 0 or indptr[-1] != len(data) or (steps < 0).any():
-        raise ValueError("the rows of a sparse matrix do not follow each other")
-    if len(data) and not 0 <= indices.min() <= indices.max() < n_columns:
-        raise ValueError(f"a sparse matrix has no column beyond {n_columns}")
-    from scipy.sparse import csr_array
-
-    return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
 
 
 def is_fitted_name(name: str) -> bool:

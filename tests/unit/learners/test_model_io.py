@@ -27,8 +27,8 @@ REFUSED = [
     ({"format": "lookalike network"}, {}, "is not a lookalike model but a 'lookalike network'"),
     ({"reason": "its time ran out"}, {}, "holds no model: its time ran out"),
     ({"fitted": {"rows_": {"csr": [4, 3]}}}, None, "lacks a part of a lookalike model"),
-    ({}, {"dual_coef_/indices": [0, 3, 0, 1, 4, 1, 2]}, "no column beyond 4"),
-    ({}, {"dual_coef_/indptr": [0, 0, 5, 2, 7]}, "do not follow each other"),
+    ({}, {"dual_coef_/indices": [0, 3, 0, 1, 4, 1, 2]}, "indices must be < 4"),
+    ({}, {"dual_coef_/indptr": [0, 0, 5, 2, 7]}, "non-decreasing"),
     ({}, {"dual_coef_/data": [1.0, np.nan, 0, 0, 0, 0, 0]}, "NaN or infinity"),
     ({}, {"rows_": np.eye(3)}, "3 rows of float64 have no coefficients"),
 ]
