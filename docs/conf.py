@@ -55,6 +55,7 @@ lookalike_results = str(HERE.parent / "results")
 
 # types stand in the sections of the docstrings, which are numpydoc's; in signatures they would be said twice
 autodoc_typehints = "none"
+autodoc_use_type_comments = False  # nobody writes them, and each function would be parsed once more for one
 autodoc_member_order = "bysource"
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 
