@@ -41,7 +41,7 @@ def new_project(tmp_path_factory):
 def tiny_demo(tmp_path_factory):
     """All studies and the report on the tiny configuration: one run that every process of the tests reads.
 
-    Nobody may change anything in it; a test that must takes `changeable`.
+    Nobody may change anything in it; a test that must takes `finished`.
     """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tiny-demo"
@@ -59,18 +59,6 @@ def tiny_demo(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def changeable(tiny_demo, tmp_path_factory):
-    """Make a copy of the finished tiny run that a test may change."""
-
-    def make(name):
-        folder = tmp_path_factory.mktemp(name)
-        shutil.copytree(tiny_demo.folder, folder, dirs_exist_ok=True, symlinks=True)
-        return Project(folder)
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def finished(changeable):
-    """The project after the tiny run; tests leave its results as they found them."""
-    return changeable("finished")
+def finished(tiny_demo, tmp_path_factory):
+    """A copy of the project after the tiny run; tests leave its results as they found them."""
+    return Project(Path(shutil.copytree(tiny_demo.folder, tmp_path_factory.mktemp("run") / "copy", symlinks=True)))

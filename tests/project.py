@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -28,6 +29,7 @@ CONDA_NAMES = {"matplotlib": "matplotlib-base", "opencv-python-headless": "py-op
 """Name for pip to that for conda, likewise."""
 
 
+@cache
 def requirements_of(path):
     """Return what pip calls the modules that a file imports, but for Python's own and the package."""
     names = set()

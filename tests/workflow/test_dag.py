@@ -70,10 +70,11 @@ atexit.register(say)
 
 
 def recorded_jobs(project, *targets, config="tests/workflow/tiny.yaml"):
-    """Return rule, wildcards, parameters and priority of every planned job."""
+    """Return rule, wildcards, parameters and priority of every planned job, and the lines that are said."""
     (project.folder / "recorded.smk").write_text(RECORDED)
-    project.snakemake("--dry-run", *targets, "--snakefile", "recorded.smk", "--workflow-profile", "none", config=config)
-    return json.loads((project.folder / "params.json").read_text())
+    how = ("--snakefile", "recorded.smk", "--workflow-profile", "none")
+    said = said_before(project.snakemake("--dry-run", *targets, *how, config=config))
+    return json.loads((project.folder / "params.json").read_text()), said
 
 
 def empty_files(folder, n, suffix="jpg"):
@@ -87,9 +88,9 @@ def test_what_comes_with_the_project_is_made_before_archives_and_no_log_is_simul
     counts = pd.read_csv(ROOT / "workflow/resources/caltech256-class-counts.csv").set_index("folder")["images"]
     for label in yaml.safe_load((project.folder / config).read_text())["datasets"]["some-classes"]["classes"]:
         empty_files(project.folder / "data/caltech256/256_ObjectCategories" / label, counts[label])
-    jobs, planned = recorded_jobs(project, "all", config=config), project.snakemake("-n", config=config)
+    jobs, said = recorded_jobs(project, "all", config=config)
     shutil.rmtree(project.folder / "data")
-    assert [line for line in said_before(planned) if line.startswith("some-classes: then, from data/caltech256")]
+    assert [line for line in said if line.startswith("some-classes: then, from data/caltech256")]
     assert not {"simulate_web", "train_on_log_websim"} & {rule for rule, *_ in jobs}
     priorities = {}
     for rule, wildcards, _, priority in jobs:
@@ -103,10 +104,9 @@ def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
     asked = {
         "jmlr-table4": {"oasis", "mcml", "lego", "lmnn", "euclidean", "oasis-equal", "mcml-equal", "lmnn-equal"},
         "jmlr-fig8": {"oasis", "oasis-proj", "oasis-online-proj", "oasis-dissim", "oasis-psd"},
-        "draft-fig3": {"oasis", "euclidean"},
     }
     for target, fitted in asked.items():
-        planned = recorded_jobs(project, target)
+        planned, _ = recorded_jobs(project, target)
         jobs = {rule: params for rule, _, params, _ in planned}
         fits, draws = "run_subset_words1000_ten_caltech20", "draw_category_caltech20"
         own = {"read_visterms_caltech20", "draw_splits", fits, "gather_category_results", draws, target}
@@ -116,7 +116,7 @@ def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
         assert jobs[fits]["settings"]["specs"].keys() == fitted
         assert len(jobs[draws]["exhibits"]) == 1
     # of three studies, each its own part of one plan
-    jobs = recorded_jobs(project, "jmlr-fig7", "cvpr-fig1", "jmlr-fig3a")
+    jobs, _ = recorded_jobs(project, "jmlr-fig7", "cvpr-fig1", "jmlr-fig3a")
     rules = [rule for rule, *_ in jobs]
     assert (rules.count("run_side_study"), "time_size_websim_demo" in rules) == (1, False)
     own = {rule for rule, wildcards, *_ in jobs if FINEGRAINED in (wildcards.get("dataset"), rule[-len(FINEGRAINED) :])}
@@ -140,7 +140,7 @@ def test_parameters_are_plain_and_the_same_under_every_hash_seed(project, monkey
     recorded = []
     for seed in "12":
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        recorded.append(recorded_jobs(project, "demo", "all"))
+        recorded.append(recorded_jobs(project, "demo", "all")[0])
     assert recorded[0] == recorded[1]
     assert "no plain" not in str(recorded[0])
     assert all("code" in params for _, wildcards, params, _ in recorded[0] if wildcards)

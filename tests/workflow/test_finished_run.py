@@ -10,12 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from golden import GOLDEN, golden_numbers
-from project import ROOT, tiny_config
+from project import ROOT, own_settings, tiny_config
 
 from lookalike.core.files import read_csr, read_json
+from lookalike.core.settings.model import plain
+from lookalike.data.splits import class_labels, make_splits
+from lookalike.data.visterm_folder import read_visterm_folder
 from lookalike.exhibits.registry import FILES
 from lookalike.exhibits.results import TIMED_OUT, read_results
 from lookalike.studies.landmark.study import CHOSEN
+from lookalike.studies.settings import checked
 
 pytestmark = pytest.mark.workflow
 
@@ -127,10 +131,11 @@ def test_the_counts_are_those_of_the_images(new_project, real_data):
     assert abs(new - kept).sum() <= 0.02 * 2 * kept.sum()
 
 
-def test_no_image_of_the_pool_is_in_a_split(new_project):
-    project = new_project("splits")
-    project.snakemake("results/caltech20/splits/ten.parquet")
-    splits = pd.read_parquet(project.folder / "results/caltech20/splits/ten.parquet")
+def test_no_image_of_the_pool_is_in_a_split():
+    manifest, pool, _ = read_visterm_folder(EMBEDDED, 1000)
+    sizes = plain(checked(own_settings()).category["caltech20"].splits)
+    sizes = {f"n_{name}": n for name, n in sizes.items()}
+    splits = make_splits(manifest, pool, class_labels(manifest)[:10], **sizes, seed=2010, subset="ten")
     manifest = pd.read_csv(EMBEDDED / "manifest.csv")
     assert splits.groupby(["fold", "role"]).size().to_dict() == {
         (fold, role): 10 * n for fold in range(5) for role, n in (("train", 40), ("test", 25))

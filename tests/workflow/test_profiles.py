@@ -13,9 +13,8 @@ from project import ROOT, copy_project, run_in
 pytestmark = pytest.mark.workflow
 
 
-@pytest.mark.parametrize("name", ["a b's", '$(touch x);&{y}["*]'])
-def test_jobs_run_in_a_folder_of_any_name(tmp_path, name, monkeypatch):
-    folder = tmp_path / name
+def test_jobs_run_in_a_folder_of_any_name(tmp_path, monkeypatch):
+    folder = tmp_path / "a b's $(touch x);&{y}[\"*]"
     folder.mkdir()
     (folder / ".venv").symlink_to(sys.prefix)
     monkeypatch.setattr(sys, "executable", str(folder / ".venv" / "bin" / "python"))
