@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 from made_report import write_toy_report
@@ -45,19 +44,5 @@ def tab(context):
 
 @pytest.fixture(scope="session")
 def report(chromium, tmp_path_factory):
-    """Folder of a finished report: that of `LOOKALIKE_REPORT`, else of a few exhibits of every kind and state."""
-    if "LOOKALIKE_REPORT" in os.environ:
-        return Path(os.environ["LOOKALIKE_REPORT"]).resolve()
+    """Folder of a finished report of a few exhibits of every kind and state."""
     return write_toy_report(tmp_path_factory.mktemp("report"))
-
-
-@pytest.fixture(scope="session")
-def take_screenshot():
-    """Writes what a page looks like into the folder `LOOKALIKE_SCREENSHOTS`, where a person wants to see it."""
-    folder = os.environ.get("LOOKALIKE_SCREENSHOTS")
-
-    def take(page, name):
-        if folder is not None:
-            page.screenshot(path=Path(folder, f"{name}.png"), full_page=True, timeout=60_000)
-
-    return take

@@ -1,8 +1,4 @@
-"""The report in a real headless browser: every page, by pointer, by keys, without JavaScript, in the dark and in print.
-
-The report is one of a few exhibits of every kind and state; `LOOKALIKE_REPORT` names the folder of another one, and
-`LOOKALIKE_SCREENSHOTS` a folder in which whole screenshots are wanted.
-"""
+"""The report in a real headless browser: each page, by pointer, by keys, without JavaScript, in the dark, in print."""
 
 import re
 from urllib.parse import unquote
@@ -45,12 +41,11 @@ CLIPPED = """() => [...document.querySelectorAll(".cards")]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_page_opens_at_every_width(opened, take_screenshot, name):
+def test_every_page_opens_at_every_width(opened, name):
     page = opened(name)
     for width in (360, 900, 1400):  # a phone, a tablet, a wide screen
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(OVERFLOW)
-        take_screenshot(page, f"{name.removesuffix('.html')}-{width}")
         page.evaluate(OPEN)
         assert width == 900 or page.evaluate(CLIPPED) == []
     assert page.locator("h1").inner_text().strip()

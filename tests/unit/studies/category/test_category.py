@@ -112,10 +112,9 @@ def given(*numbers, **more):
     return {"numbers": [row for part in numbers for row in part], **more}
 
 
-def top_k(lower_at=()):
+def top_k():
     k = np.arange(1, 31)
-    levels = {"oasis": 0.3 - 0.2 * np.isin(k, lower_at), "mcml": 0.25, "lego": 0.24}
-    curves = {method: level * np.exp(-k / 40) for method, level in levels.items()}
+    curves = {method: level * np.exp(-k / 40) for method, level in {"oasis": 0.3, "mcml": 0.25, "lego": 0.24}.items()}
     fitted = fits(not_converged={"lmnn": UNFINISHED, "euclidean": UNFINISHED})
     return given(rows("p@k", steps=k.tolist(), **curves), fits=fitted)
 
@@ -163,25 +162,17 @@ ONLY_OASIS = {"var10": VAR10, "var20": VAR20 | {"methods": ["oasis"]}}
 @pytest.mark.parametrize(
     ("claim", "numbers", "verdict", "words"),
     [
-        ("jmlr-better-map", given(ahead(**FOUR)), HOLDS, "4.0 points higher than MCML"),
         # of any subset: which ones NIPS had is not in our copy
         ("nips-psd", given(rows(**FIVE, oasis_psd=0.28)), FAILS, "1.0 points lower than MCML"),
-        ("jmlr-every-k", top_k(lower_at=(5,)), FAILS, "it is higher at 28 of 29 values of k"),
         ("jmlr-declines", given(rows("traced_map", oasis=(0.2, 0.3, 0.29))), HOLDS, "of OASIS: 3.3%"),
-        ("jmlr-declines", given(rows("traced_map", oasis=(0.2, 0.3, 0.2))), FAILS, "of OASIS: 33%"),
         ("jmlr-averages", ranked((0.3, 0.31, 0.32), (0.27,) * 3), HOLDS, "higher than"),
-        ("jmlr-averages", ranked((0.25,) * 3, (0.27,) * 3), FAILS, "lower than"),
-        ("jmlr-runs-agree", ranked((0.3,) * 3, (0.3,) * 3), HOLDS, ": 0.1"),
         ("jmlr-runs-agree", ranked((0.3,) * 3, (0.3,) * 3, 0.02), FAILS, ": 2.6"),
         ("jmlr-transfer", given(rows("map of new classes", oasis=0.25, euclidean=0.23)), HOLDS, "2.0 points"),
         ("jmlr-almost-symmetric", {"fits": fits(learned_symmetry=0.85)}, FAILS, "0.85"),
         ("jmlr-very-few-images", FEW, HOLDS, "3.0 points"),
-        ("jmlr-few-hundreds", FEW, FAILS, "3.0 points"),
         ("jmlr-psd-decline", psd(oasis=(0.3, 0.25), psd_100=(0.3, 0.29)), HOLDS, "13.3 points"),
-        ("jmlr-psd-rarely", psd(psd_100=0.3, psd_1000=0.33), HOLDS, "3.0 points"),
         ("jmlr-psd-end", psd(psd_100=0.3, psd_1000=0.31, psd_end=0.33), HOLDS, "3.0 points"),
         ("jmlr-early-stop", given(rows("traced_map", oasis=EARLY), rows(oasis=0.305)), HOLDS, "0.5 points"),
-        ("jmlr-early-stop", given(rows("traced_map", oasis=EARLY), rows(oasis=0.25)), FAILS, "6.0 points"),
         # folds that do not agree
         ("jmlr-mcml-second", NOISY, OPEN,
          "MCML (early stop) is 0.5 points higher than LEGO in mAP (95% interval −3.9 to 4.9; the paper: 2)"),
@@ -256,7 +247,8 @@ def test_gates_are_met_by_what_the_study_recorded(numbers, gate):
 
 
 def test_claims_without_numbers_are_open_and_one_about_every_set_fails_by_a_single_one():
-    assert {finding(claim, study())[0] for claim in CLAIMS} <= {OPEN, NOT_RUN}
+    nothing = study()
+    assert {finding(claim, nothing)[0] for claim in CLAIMS} <= {OPEN, NOT_RUN}
     frame = claim_records(study(rows(oasis=0.33), splits={"train": 24, "test": 16})).set_index("id")
     assert frame.loc["jmlr-declines", "reason"] == "not run"
     assert frame.loc["jmlr-lego-below-euclidean", "evidence"] == "None of its parts was run."

