@@ -14,8 +14,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".snakemake" / "numba" / kernels_fing
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of the tiny run come first: one process waits for it while the others run what does not need it."""
-    items.sort(key=lambda item: "tiny_demo" not in item.fixturenames)
+    """Tests of the tiny run come first, which one process waits for, then what takes long: no process ends with it."""
+    long = ("tests/workflow", "tests/fuzz", "tests/unit/test_documentation")
+    items.sort(key=lambda item: ("tiny_demo" not in item.fixturenames, not item.nodeid.startswith(long)))
 
 
 @pytest.fixture(scope="session")
