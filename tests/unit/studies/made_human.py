@@ -54,17 +54,12 @@ def make_rankings(ranks=RANKS):
     return Rankings(offsets=np.arange(0, 2 * n + 1, 2), ranks=ranks, n_gallery=n - 1, **rows)
 
 
-def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True, shares=(), agree=False):
-    """Ratings of found and random images of each query, the later queries worse or with given shares of good ones.
-
-    Raters judge by themselves, or all `agree` about each image.
-    """
-    rng, rows, drawn = np.random.default_rng(0), [], {}
+def make_ratings(*, n_queries=22, n_raters=6, n_found=10, simulated=True):
+    """Ratings of found and random images of each query, the later queries worse; raters judge by themselves."""
+    rng, rows = np.random.default_rng(0), []
     for query, rater, position in product(range(1, n_queries + 1), range(n_raters), range(1, 2 * n_found + 1)):
         found = position % 2 == 0
-        share = shares[query % len(shares)] if shares else 0.95 - 0.03 * query
-        seen = drawn.setdefault((query, position, 0 if agree else rater), rng.random())
-        good = seen < (share if found else 0.05)
+        good = rng.random() < (0.95 - 0.03 * query if found else 0.05)
         role, rank = ("retrieved", position // 2) if found else ("random", 0)
         key = (f"simulated {rater + 1:02d}", query, 500 + query, position, 1000 * query + position, role, rank)
         rows.append((*key, "good" if good else "not_good", position != 7, simulated))
