@@ -56,24 +56,22 @@ class JobRecord:
 
 @contextlib.contextmanager
 def logged(job: Job, *, append: bool = False) -> Iterator[None]:
-    """Send the block's output to the job's first log, if any, and leave a record of a job that goes well beside it."""
+    """Send the block's output to the job's first log, and leave a record of a job that goes well beside it."""
     # most objects of a job are imported modules, and Python would look through them for garbage again and again
     gc.set_threshold(100_000, 50)
-    path = next(iter(job.log), None)
+    path = Path(job.log[0])
     started, terminal = time.time(), sys.stderr
     with contextlib.ExitStack() as stack:
         try:
-            if path is not None:
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-                record_path(path).unlink(missing_ok=True)  # a job that fails leaves none, an earlier one's neither
-                # by lines, and closed by hand: its last words may not find room on the disk
-                stream = open(path, "a" if append else "w", encoding="utf-8", buffering=1)  # noqa: SIM115
-                stack.callback(_close, stream)
-                stack.enter_context(contextlib.redirect_stdout(stream))
-                stack.enter_context(contextlib.redirect_stderr(stream))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.with_suffix(SUFFIX).unlink(missing_ok=True)  # a job that fails leaves none, an earlier one's neither
+            # by lines, and closed by hand: its last words may not find room on the disk
+            stream = path.open("a" if append else "w", encoding="utf-8", buffering=1)
+            stack.callback(_close, stream)
+            stack.enter_context(contextlib.redirect_stdout(stream))
+            stack.enter_context(contextlib.redirect_stderr(stream))
             yield
-            if path is not None:
-                write_record(job, path, started)
+            write_record(job, path, started)
             gc.freeze()  # nothing is left to do: Python need not go through all objects once more when it ends
         except LookalikeError as error:
             _end(terminal, f"error: {error}")
@@ -107,12 +105,7 @@ def _close(stream: TextIO) -> None:
         stream.close()
 
 
-def record_path(log: str | os.PathLike[str]) -> Path:
-    """Return the path of the record beside a log."""
-    return Path(log).with_suffix(SUFFIX)
-
-
-def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
+def write_record(job: Job, log: Path, started: float) -> None:
     """Write what a finished job took beside its log; it began at `started`, in seconds of `time.time`."""
     commit, modified = code_state()
     versions = {name: str(getattr(sys.modules.get(name), "__version__", "")) for name in _LIBRARIES.split()}
@@ -131,7 +124,7 @@ def write_record(job: Job, log: str | os.PathLike[str], started: float) -> None:
         commit=commit,
         modified=modified,
     )
-    write_json(asdict(record) | {"started": record.started.isoformat(timespec="seconds")}, record_path(log))
+    write_json(asdict(record) | {"started": record.started.isoformat(timespec="seconds")}, log.with_suffix(SUFFIX))
 
 
 def code_state(folder: Path = Path(__file__).parents[1]) -> tuple[str, bool]:
