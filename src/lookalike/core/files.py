@@ -320,16 +320,10 @@ def write_npz(arrays: Mapping[str, Any], path: PathLike, *, compressed: bool = T
 
 
 @contextmanager
-def reading_npz(path: PathLike, what_now: str, largest: int | None = None) -> Iterator[NpzFile]:
-    """Yield the arrays of an ``.npz``; what is wrong with the file, or found so by the block, becomes one sentence.
-
-    Arrays that would take more than `largest` bytes of memory are refused, however small they are in the file.
-    """
+def reading_npz(path: PathLike, what_now: str) -> Iterator[NpzFile]:
+    """Yield the arrays of an ``.npz``; what is wrong with the file, or found so by the block, becomes one sentence."""
     try:
-        with reading(path, "file", what_now, largest), np.load(path, allow_pickle=False) as arrays:
-            unpacked = sum(member.file_size for member in arrays.zip.infolist())
-            if largest is not None and unpacked > largest:
-                raise ValueError(f"it would take {unpacked / 2**30:,.1f} GB of memory")
+        with reading(path, "file", what_now), np.load(path, allow_pickle=False) as arrays:
             yield arrays
     except (LookupError, AttributeError, *HEADER_FAILS, *_UNZIPPING_FAILS) as error:
         reason = "it is no archive of arrays, or holds Python objects" if "pickle" in str(error) else error
