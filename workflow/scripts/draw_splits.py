@@ -19,14 +19,11 @@ with logged(snakemake):
     subset, sizes = ChosenClasses(**params["classes"]), Splits(**params["splits"])
     published = read_published_subsets(snakemake.input.published).get(snakemake.wildcards.subset)
     wanted = resolve_subset(subset.classes, manifest, published, seed=params["seed"])
-    classes, dropped = keep_large_enough(
-        wanted,
-        usable_counts(manifest, pool),
-        needed=sizes.train + sizes.test,
-        too_small=subset.too_small,
-    )
-    if subset.too_small == "drop" and subset.classes == "published":
-        dropped = left_out(wanted, manifest, pool, dropped)
+    counts, needed = usable_counts(manifest, pool), sizes.train + sizes.test
+    classes = keep_large_enough(wanted, counts, needed, subset.too_small)
+    lists_others = subset.too_small == "drop" and subset.classes == "published"
+    others = [label for label in counts if lists_others and label not in wanted]
+    dropped = left_out([label for label in wanted if label not in classes], others, counts, needed)
     splits = make_splits(
         manifest,
         pool,

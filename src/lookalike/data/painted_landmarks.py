@@ -50,10 +50,8 @@ class Building(NamedTuple):
         """Return pixels (n, 2) of points of the front, in the square -1..1."""
         u, v = points.T
         nearness = 1 / (1 + self.lean * u)
-        rows = self.foot + (v - 1) / 2 * self.height
-        return np.column_stack(
-            [self.x + self.width / 2 * u * nearness, self.horizon + (rows - self.horizon) * nearness]
-        )
+        above = self.foot + (v - 1) / 2 * self.height - self.horizon
+        return np.column_stack([self.x + self.width / 2 * u * nearness, self.horizon + above * nearness])
 
 
 def shape_of(owner: str) -> str:
@@ -188,10 +186,8 @@ def _view(recipe: PaintedLandmarks, owners: list[str], rng: Random) -> View:
     aspect = generator(recipe.seed, "aspect", owners[0]).uniform(1.1, 1.7)
     height = rng.uniform(0.3, 1.3) * min(size[0] / aspect, 0.95 * size[1])
     width = height * aspect * float(np.cos(azimuth))
-    x, foot = (
-        size[0] / 2 + rng.uniform(-1, 1) * rng.uniform(0.1, 0.75) * width,
-        size[1] / 2 + rng.uniform(0.4, 0.53) * height,
-    )
+    x = size[0] / 2 + rng.uniform(-1, 1) * rng.uniform(0.1, 0.75) * width
+    foot = size[1] / 2 + rng.uniform(0.4, 0.53) * height
     building = Building(owners[0], x, width, height, foot, 0.4 * float(np.sin(azimuth)), foot - 0.2 * height)
     street, trees = [building], []
     for side, owner in zip((-1, 1), owners[1:], strict=True):

@@ -17,7 +17,7 @@ import pandas as pd
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import check_folder, check_regular
 from lookalike.core.tables import LARGEST_TABLE, Rules, count_fields, parse_rows, sort_out
-from lookalike.data.path_finder import escaped_path
+from lookalike.data.path_finder import escaped_path, files_below, is_hidden
 
 _SEPARATORS = (",", ";", "\t")
 _RATED = {"image1path": "path1", "image2path": "path2", "similarity": "similarity"}
@@ -116,28 +116,19 @@ def column_key(name: str) -> str:
 
 def has_training_images(root: Path) -> bool:
     """Tell whether a release has a file in a folder of a category, so that a plan knows that there may be relevance."""
-    files = (file for folder in _training_folders(root) for file in folder.glob("*/**/*"))
-    return any(file.is_file() and not file.name.startswith(".") for file in files)
+    return any(re.fullmatch(r"(?i)training/.+/[^./][^/]*", file) for file in files_below(root))
 
 
 def relevance_file(root: Path) -> Path | None:
     """Return the file that grades the relevance of training images, if any; without, it is 1 within a category."""
-    files = (file for folder in _training_folders(root) for file in sorted(folder.iterdir()))
-    return next((file for file in files if file.name.casefold() == "relevance.csv" and file.is_file()), None)
-
-
-def _training_folders(root: Path) -> list[Path]:
-    """Return the folder of training images, whatever the case of its name; none where the release is away."""
-    folders = sorted(root.iterdir()) if root.is_dir() else []
-    return [folder for folder in folders if folder.name.casefold() == "training" and folder.is_dir()]
+    files = sorted(files_below(root))
+    return next((root / file for file in files if file.casefold() == "training/relevance.csv"), None)
 
 
 def _csv_files(root: Path) -> list[str]:
     """Return CSV files at any depth, relative to `root`, sorted, but for what holds no ratings by its place."""
-    inside = (file.relative_to(root) for file in root.rglob("*.[cC][sS][vV]") if not file.is_dir())
-    seen = [file for file in inside if not any(part.startswith(".") for part in file.parts)]
-    rated = [file for file in seen if len(file.parts) == 1 or file.parts[0].casefold() not in ("training", "pool")]
-    return sorted(file.as_posix() for file in rated if file.as_posix().casefold() != "pool.csv")
+    files = (file for file in sorted(files_below(root)) if file.casefold().endswith(".csv") and not is_hidden(file))
+    return [file for file in files if not re.match(r"(?i)(training|pool)/|pool\.csv$", file)]
 
 
 def _decode(raw: bytes) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -147,8 +147,8 @@ def usable_counts(manifest: pd.DataFrame, pool: pd.DataFrame) -> dict[str, int]:
 
 def keep_large_enough(
     classes: Sequence[str], counts: Mapping[str, int], needed: int = 65, too_small: Literal["error", "drop"] = "error"
-) -> tuple[list[str], pd.DataFrame]:
-    """Keep the classes that have `needed` usable images by `counts` (40 training + 25 test), and list the dropped."""
+) -> list[str]:
+    """Return the classes that have `needed` usable images by `counts` (40 training + 25 test)."""
     small = [label for label in classes if counts.get(label, 0) < needed]
     kept = [label for label in classes if label not in set(small)]
     listed = ", ".join(f"{label} ({counts.get(label, 0)})" for label in small) or "none"
@@ -160,20 +160,15 @@ def keep_large_enough(
     if len(kept) < 2:
         few = f"only {len(kept)} of {len(classes)} classes have the {needed} usable images that each needs"
         raise LookalikeError(f"{few}; add images, or use fewer for training and test; too small: {listed}")
-    return kept, _left_out_table(small, counts, "{} usable images, " + f"{needed} needed")
+    return kept
 
 
-def left_out(classes: Sequence[str], manifest: pd.DataFrame, pool: pd.DataFrame, dropped: pd.DataFrame) -> pd.DataFrame:
-    """List every class that a published subset leaves out: dropped by us, then those not in the papers' list."""
-    counts = usable_counts(manifest, pool)
-    others = [label for label in counts if label not in set(classes)]
-    return pd.concat([dropped, _left_out_table(others, counts, "not in the published list")], ignore_index=True)
-
-
-def _left_out_table(labels: Sequence[str], counts: Mapping[str, int], reason: str) -> pd.DataFrame:
-    usable = [counts.get(label, 0) for label in labels]
-    table = pd.DataFrame({"label": labels, "usable": usable, "reason": [reason.format(n) for n in usable]})
-    return table.astype({"label": "str", "usable": "int64", "reason": "str"})
+def left_out(small: Iterable[str], others: Iterable[str], counts: Mapping[str, int], needed: int) -> pd.DataFrame:
+    """List the classes that a subset leaves out: those with too few images, then others than a published list has."""
+    rows = [(label, counts.get(label, 0), f"{counts.get(label, 0)} usable images, {needed} needed") for label in small]
+    rows += [(label, counts[label], "not in the published list") for label in others]
+    types = {"label": "str", "usable": "int64", "reason": "str"}
+    return pd.DataFrame(rows, columns=list(types)).astype(types)
 
 
 def _labels_without_images(manifest: pd.DataFrame) -> dict[str, str]:

@@ -200,14 +200,13 @@ def test_classes_that_are_too_small_are_an_error_or_dropped_and_listed():
         keep_large_enough(["a", "b", "c", "d"], counts)
     with pytest.raises(LookalikeError, match="only 1 of 2 classes"):
         keep_large_enough(["a", "b"], counts, too_small="drop")
-    assert keep_large_enough(["c", "b", "a"], counts, too_small="drop")[0] == ["c", "a"]
+    assert keep_large_enough(["c", "b", "a"], counts, too_small="drop") == ["c", "a"]
     manifest = manifest_of(FOLDERS | {"060.duck": {"ok": 4}})
     pool = manifest[manifest["label"] == "060.duck"].head(1)[["image_id", "label"]]
     counts = usable_counts(manifest, pool)
     assert list(counts.values()) == [3, 5, 2, 0, 3]
-    kept, dropped = keep_large_enough(FOUR[:3], counts, needed=3, too_small="drop")
-    assert kept == FOUR[:2]
-    table = left_out(FOUR[:3], manifest, pool, dropped)
+    assert keep_large_enough(FOUR[:3], counts, needed=3, too_small="drop") == FOUR[:2]
+    table = left_out([FOUR[2]], ["056.dog", "060.duck"], counts, needed=3)
     assert table.to_dict("records") == [
         {"label": "045.computer_keyboard", "usable": 2, "reason": "2 usable images, 3 needed"},
         {"label": "056.dog", "usable": 0, "reason": "not in the published list"},
