@@ -40,10 +40,7 @@ MISTAKES = [  # a line, and what it says
     ("fit v.npy", "v.npy has no labels: give labels or triplets by id in a file, by --labels or"),
     ("fit v.npy --label-column kind", "v.npy has rows and no columns by name, so none named kind"),
     ("fit v.csv --id-column sku --label-column kind", "v.lookalike is the model of v.npy: name that of v.csv by --out"),
-    (
-        "fit v.csv --output new.lookalike --id-column no",
-        "v.csv has 0 columns of the name no, and needs one: it has d0, d1, d2",
-    ),
+    ("fit v.csv --output new.lookalike --id-column no", "has 0 columns of the name no, and needs one: it has d0, d1"),
     ("fit v.npy --labels classes.csv", "where ids are row numbers from 0; and 35 more): correct its ids, or save one"),
     ("fit v.npy --labels wide.parquet", "wide.parquet is no table of labels: give a CSV file, or"),
     ("fit v.npy --triplets triplets.csv", "holds no triplet of three ids of v.npy (x0: it has no row in v.npy"),

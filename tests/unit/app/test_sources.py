@@ -72,9 +72,7 @@ def test_what_is_wrong_with_a_table_is_said(photos):
     assert reasons(found) == {"red/1.png": "it has no label", "": "the label 'b' has no path"}
     assert found.labels.tolist() == ["a"]
     for table in (given, ["red/0.png"], 3, pd.Series(given)):
-        with pytest.raises(
-            LookalikeError, match=f"a {type(table).__name__} is no table of labels: give a CSV file, or"
-        ):
+        with pytest.raises(LookalikeError, match=f"a {type(table).__name__} is no table of labels: give a CSV fil"):
             read_images(photos, table)
     tables = {"path,label": "has no rows", "path,label\nnowhere.png,a": "names no image that can be used"}
     for content, sentence in tables.items():
