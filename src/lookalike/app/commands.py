@@ -209,16 +209,12 @@ def taken(rows: Rows) -> str:
     elif isinstance(classes, int):
         parts.append(f"{classes:,} classes")
     else:
-        listed = f"{options.counted(len(classes), 'class')} ({_class_sizes(classes)})"
-        parts.append(listed if classes else "no labels")
+        # a label stands in quotation marks where it is more than a word
+        sizes = ", ".join(f"{name if _WORD.fullmatch(name) else repr(name)} {n:,}" for name, n in classes.items())
+        parts.append(f"{options.counted(len(classes), 'class')} ({sizes})" if classes else "no labels")
     if classes and n_unlabelled and rows.triplets is None:
         parts.append(f"{n_unlabelled:,} without a label")
     return f"{rows.source}: {'; '.join(parts)}"
-
-
-def _class_sizes(classes: Mapping[str, int]) -> str:
-    """List classes with their sizes, a label in quotation marks where it is more than a word."""
-    return ", ".join(f"{name if _WORD.fullmatch(name) else repr(name)} {n:,}" for name, n in classes.items())
 
 
 def _triplets_in(about: About) -> list[str]:

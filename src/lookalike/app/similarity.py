@@ -37,7 +37,7 @@ from lookalike.core.errors import LookalikeError, short_name
 from lookalike.core.files import PathLike
 from lookalike.core.model_file import SUFFIX, About, Arrays, fits_together
 from lookalike.core.seeds import generator
-from lookalike.data.scan import refuse_parts
+from lookalike.data.scan import refuse_parts, scan_photographs
 from lookalike.data.splits import sample_codebook_pool
 from lookalike.features.describers import VISTERMS, StageProgress, silent
 from lookalike.learners.base import IN_FLOAT32, SimilarityLearner, is_sparse, largest_value
@@ -216,7 +216,7 @@ class Similarity:
                 if of_vectors:
                     rows = read_vectors(source, labels=labels, triplets=triplets, **columns)
                 elif gallery:
-                    rows = sources.read_gallery(source, **how)
+                    rows = sources.gallery_of(Path(source), scan_photographs(source, **how))
                 elif any(name is not None for name in columns.values()):
                     raise LookalikeError(f"{source} is no file of vectors, so it has no columns: leave their names out")
                 else:

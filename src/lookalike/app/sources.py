@@ -20,7 +20,7 @@ from lookalike.core.files import PathLike, check_folder
 from lookalike.core.images import MIN_SIDE
 from lookalike.core.progress import Progress
 from lookalike.data.path_finder import locate
-from lookalike.data.scan import look_at_all, look_at_image, scan_folder, scan_photographs
+from lookalike.data.scan import look_at_all, look_at_image, scan_folder
 
 FACTS = ["path", "sha256", "width", "height"]
 UNUSABLE = "with an image that cannot be used"
@@ -64,13 +64,8 @@ def read_images(
     return distinct(rows_of_images(root, images, lost + left_out))
 
 
-def read_gallery(folder: PathLike, *, n_threads: int = 1, progress: Progress | None = None) -> Rows:
-    """Read images that lie anywhere in a folder, copies too; its topmost folder is the label of one."""
-    return gallery_of(Path(folder), scan_photographs(folder, n_threads=n_threads, progress=progress))
-
-
 def gallery_of(root: Path, manifest: pd.DataFrame) -> Rows:
-    """Return the usable images of a manifest; the topmost folder is the label of one."""
+    """Return the usable images of a manifest of a folder, copies too; the topmost folder is the label of one."""
     labels = [path.split("/")[0] if "/" in path else "" for path in manifest["path"]]
     return _usable(root, manifest.assign(label=labels))
 

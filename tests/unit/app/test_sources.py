@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 from made_place import paint
 
-from lookalike.app.sources import read_gallery, read_images
+from lookalike.app.sources import gallery_of, read_images
 from lookalike.core.errors import LookalikeError
+from lookalike.data.scan import scan_photographs
 
 
 def reasons(found):
@@ -31,7 +32,7 @@ def test_what_cannot_be_used_is_named_with_its_reason(photos):
     assert len(found) == 23
     assert sorted(found.ids) == found.ids.tolist()
     # a gallery keeps copies, and knows the topmost folder
-    images = read_gallery(photos).table().set_index("path")
+    images = gallery_of(photos, scan_photographs(photos)).table().set_index("path")
     assert len(images) == 28
     assert images.loc[["top.png", "red/0.png"], "label"].tolist() == ["", "red"]
     assert images.loc["red/0.png", "sha256"] == images.loc["top.png", "sha256"]
