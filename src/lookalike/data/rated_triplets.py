@@ -206,16 +206,6 @@ def _pairs(rows: pd.DataFrame, rejections: Rejections) -> list[tuple[int, int]]:
 
 def _pair_group(rows: list[Any], rejections: Rejections) -> list[tuple[Any, Any]]:
     """Pair the rows of one query or triplet that follow one another, and count those that are left over."""
-    distinct = list({row.words: row for row in reversed(rows)}.values())
-    # without a path, name and rating together say which image it is: those of the public release are named by triplet
-    images = {(row.name2, row.path2 or row.sign) for row in distinct}
-    if len(images) < len(distinct) == 2 * len(images) <= 4:
-        # one or two images, each rated alike and not alike: nothing says what was meant
-        rejections.add("rated both ways", (row.example for row in rows))
-        return []
-    if len(distinct) == 2 and distinct[0].sign != distinct[1].sign:
-        rows, again = distinct, [min(row.example for row in rows)] * (len(rows) - 2)
-        rejections.add("row that is there already", again)  # as many as are too many
     pairs = _neighbours(rows, 1, -1)
     if 2 * len(pairs) < len(rows):
         # neighbours may be of two triplets then: the usual order of a triplet's rows decides, 1 first where all fits
