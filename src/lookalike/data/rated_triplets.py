@@ -234,13 +234,11 @@ def _training_relevance(root: Path, manifest: pd.DataFrame, content: Longs, reje
     rejections.add("training image that is there already", rows.loc[is_copy, "path"])
     labels = rows[~is_copy].set_index("image_id")["label"]
     image_id, names = labels.index.to_numpy(), labels.to_numpy(dtype=np.str_)
-    file = relevance_file(root)
+    file, columns = relevance_file(root), ["image1", "image2", "relevance"]
     if file is None or labels.empty:
         return RelevanceData.from_labels(image_id, names)
-    name, lacking = file.relative_to(root).as_posix(), "relevance file without image1, image2, relevance"
-    table = read_columns(root, name, rejections, lacking, ("image1", "image2", "relevance"))
-    if table is None:
-        table = pd.DataFrame(columns=["image1", "image2", "relevance"], dtype="str")
+    table = read_columns(root, file, rejections, f"relevance file without {', '.join(columns)}", columns)
+    table = pd.DataFrame(columns=columns, dtype="str") if table is None else table
     below = manifest["path"].str.extract(r"(?i)^training/(.*)$")[0]
     id_of = dict(zip(below, content, strict=True))
     finder = PathFinder(below.dropna())

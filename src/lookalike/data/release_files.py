@@ -119,10 +119,9 @@ def has_training_images(root: Path) -> bool:
     return any(re.fullmatch(r"(?i)training/.+/[^./][^/]*", file) for file in files_below(root))
 
 
-def relevance_file(root: Path) -> Path | None:
+def relevance_file(root: Path) -> str | None:
     """Return the file that grades the relevance of training images, if any; without, it is 1 within a category."""
-    files = sorted(files_below(root))
-    return next((root / file for file in files if file.casefold() == "training/relevance.csv"), None)
+    return next((file for file in sorted(files_below(root)) if file.casefold() == "training/relevance.csv"), None)
 
 
 def _csv_files(root: Path) -> list[str]:
