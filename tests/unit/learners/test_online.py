@@ -107,7 +107,7 @@ def lego(X, passes):
 
 def words(n, d, seed):
     rows, y = sparse_rows(n, d, seed=seed)
-    return sp.csr_array(rows), triplets_of(y, 250, seed)
+    return sp.csr_array(rows), triplets_of(y, 140, seed)
 
 
 def dense(seed):
