@@ -114,7 +114,7 @@ def test_a_web_ranker_that_was_killed_goes_on_and_the_model_is_the_rankers_mean(
     rankers = [np.load(finished.folder / f"{results}/rankers/{ranker}/W.npy") for ranker in (0, 1)]
     np.testing.assert_allclose(model.W_, np.mean(rankers, axis=0), atol=1e-6)
     settings, wanted = tiny_settings(), f"{results}/rankers/0/W.npy"
-    training = {"steps": 200_000, "interval": 65_536, "checkpoint_seconds": 0.05, "rankers": 1}
+    training = {"steps": 122_880, "interval": 40_960, "checkpoint_seconds": 0.05, "rankers": 1}
     settings["web"][WEB]["training"] |= training
     long = {"config": write_settings(finished, "long", settings)}
     target = finished.folder / wanted

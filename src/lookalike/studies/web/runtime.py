@@ -49,10 +49,10 @@ def time_oasis(
     large_scale.warm_up()
     run = _learn(simulation, timing, held_out, seed, report)
     # scores are not counted, as in the papers; drawing triplets and weighing rows is, as part of the steps
-    # the first of the best, which may be the start: no time says that nothing was learned
-    best = max(run.curve, key=lambda row: row["map"])
+    # the best step may be the start: no time says that nothing was learned
+    seconds = next(row["seconds"] for row in run.curve if row["step"] == run.best_step)
     # processor time is known of the whole run only
-    share = best["seconds"] / run.seconds if run.seconds else 0.0
+    share = seconds / run.seconds if run.seconds else 0.0
     return timed_run("oasis", simulation.n_images, float(share * run.cpu_seconds), run.stopped)
 
 

@@ -13,8 +13,7 @@ from lookalike.data.query_log import QueryLog
 from lookalike.data.web_simulation import WebSimulation
 from lookalike.exhibits.results import select
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
-from lookalike.studies.web import large_scale, protocol, runtime, training_images
-from lookalike.studies.web.large_scale import TrainingRun
+from lookalike.studies.web import large_scale, protocol, training_images
 from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, SIZES, STANDARD_ERROR
 from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis
@@ -245,19 +244,6 @@ def test_a_run_is_counted_up_to_its_best_score_and_saturates_or_is_cut(monkeypat
     assert curves[0] == curves[1] != curves[2]
     with pytest.raises(ValueError, match="greater than 0"):
         timed(aggressiveness=0)
-
-
-def toy_run(scores, stopped):
-    curve = [{"step": 64 * i, "seconds": 2.0 * i, "map": score, "loss_rate": 1.0} for i, score in enumerate(scores)]
-    run = {"curve": curve, "seconds": 2.0 * (len(scores) - 1), "cpu_seconds": 3.0 * (len(scores) - 1)}
-    return TrainingRun(W=np.eye(1, dtype=np.float32), **run, n_steps=64 * (len(scores) - 1), stopped=stopped)
-
-
-@pytest.mark.parametrize("stopped", ["limit", "saturated"])
-@pytest.mark.parametrize(("scores", "steps"), [([0.1, 0.5, 0.5, 0.4], 64), ([0.9, 0.2], 0), ([0.1, 0.2, 0.3], 128)])
-def test_the_first_of_the_best_scores_counts_and_processor_time_is_shared_out(monkeypatch, stopped, scores, steps):
-    monkeypatch.setattr(runtime, "_learn", lambda *arguments: toy_run(scores, stopped))
-    assert timed()[2:] == (steps / 32 * 1.5, stopped == "limit")
 
 
 def test_synthetic_rows_have_impostors_and_are_nested_and_seeded():
