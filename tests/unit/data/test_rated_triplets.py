@@ -157,6 +157,7 @@ HALVES = {"positive and negative are the same picture": 2, "row without its coun
     ("rows", "found", "rejected"),
     [
         (THREE, {"abc": "rated", "acd": "rated", "abe": "rated", "dbc": "rated"}, {}),
+        (THREE[1::-1], {"abc": "rated"}, {}),  # the one that is not alike first
         # one row is lacking: its counterpart is left over, no triplet is made of two halves
         (THREE[:2] + THREE[3:], {"abc": "rated", "abe": "rated", "dbc": "rated"}, {"row without its counterpart": 1}),
         # a column names the triplet, one its kind
