@@ -86,6 +86,8 @@ def test_examples_of_the_documentation_are_valid(settings, example):
     update_config(settings, laid_over)
     config = checked(settings)
     assert all(name in getattr(config, part) for part, entries in laid_over.items() for name in entries)
+    if example.stem == "caltech256-pool":
+        assert len(config.category[example.stem].runs("fit.json")) == 5 * 3 * 5, "beside the main run, on small subsets"
     if example.stem == "fast":
         assert not {"mcml", "lmnn", "lmnn-naive"} & set(config.category["caltech256"].run_methods())
         assert config.landmark["oxford5k"].codebooks == ["sift-10k"]
