@@ -354,7 +354,7 @@ def prepare(folder, lines):
         if status:
             raise RuntimeError(f"{line}: {said.getvalue()}")
         spoil(Call(folder / "box/here", line.split(), random.Random(line)))
-    for encoding in (*ENCODINGS, "unicode_escape"):
+    for encoding in (*ENCODINGS, "cp1252", "unicode_escape"):
         codecs.lookup(encoding)
     gc.freeze()  # or a child copies what its collector touches
     if os.geteuid() == 0:

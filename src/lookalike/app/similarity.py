@@ -203,7 +203,7 @@ class Similarity:
             Read images at any depth of a folder, copies too; neither these nor vectors need labels then.
         """
         if labels is not None and triplets is not None:
-            raise LookalikeError("give labels or triplets, not both")
+            raise LookalikeError("give --labels or --triplets (in Python, labels or triplets), not both")
         if not isinstance(source, str | os.PathLike | Rows):
             source, labels, triplets = make_rows(source, labels=labels, triplets=triplets), None, None
         of_vectors = self._check_source(source, labels, triplets, *columns.values())

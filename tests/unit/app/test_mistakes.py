@@ -30,7 +30,7 @@ MISTAKES = [  # a line, and what it says
     ("fit photos --learner OASIS --set aggressiveness=-1", "aggressiveness must be"),
     ("fit photos --learner Euclidean --set n_steps=1", "it has none"),
     ("fit photos --triplets a --learner RCA", "RCA does not learn from triplets: take one of Euclidean"),
-    ("fit photos --labels a --triplets b", "give labels or triplets, not both"),
+    ("fit photos --labels a --triplets b", "give --labels or --triplets"),
     (f"fit photos --triplets judged.csv --hold-out 0.99 {COLOR}", "all triplets belong to held-out queries"),
     ("fit photos --representation sifter", "there is no representation 'sifter'"),
     ("fit photos --representation hog --words 5", "--words is for visterms that are learned, not for hog"),
