@@ -63,12 +63,10 @@ autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 nitpick_ignore_regex = [
     (r"py:.*", r"(sklearn|numpy|scipy|pandas|torch|pydantic|argparse|abc|enum|typing|collections|pathlib|logging)\..*"),
     (r"py:.*", r"(matplotlib|requests)\..*"),
-    # a type variable
-    (r"py:obj", r"lookalike\.core\.settings\.model\.Entry"),
+    # rooms that have no pages
+    (r"py:class", r"lookalike\.(core|data)\..*"),
     # bases that share code and have no page of their own
     (r"py:class", r"(lookalike\..*\.)?_\w+"),
-    # the entry of a list, of any type
-    (r"py:obj", r"lookalike\.core\.settings\.model\.Entry"),
     # bases that Python itself defines
     (r"py:class", r"(object|ValueError|RuntimeError|TypeError|Exception|Protocol|Mapping|NamedTuple|ABC)"),
 ]

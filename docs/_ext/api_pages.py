@@ -1,7 +1,7 @@
-"""A page for every public module, written before each build, so that a new module is documented without being listed.
+"""A page for every public module that users import, written before each build, so that nobody lists new ones.
 
-Public is what has no underscore in front. The pages say `automodule` and nothing else; what stands on them is the
-docstrings.
+Public is what has no underscore in front, in the packages of `ROOMS`. The pages say `automodule` and nothing else; what
+stands on them is the docstrings.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from sphinx.ext.napoleon import Config, NumpyDocstring
 
 PACKAGE = "lookalike"
 FOLDER = Path("reference/api")
-LEFT_OUT = {"cli": "the command line has a page of its own", "commands": "likewise"}
-"""Modules and packages that are left out, with the reason."""
+ROOMS = ("app", "deep", "features", "learners", "ranking")
+"""Packages that users import; the workflow alone uses the others."""
+LEFT_OUT = ("cli", "commands")
+"""Modules that are left out: the command line has a page of its own."""
 SECTIONS = Config(
     # types are words, "array of shape (n, d)", and no names to link
     napoleon_use_param=False,
@@ -34,13 +36,15 @@ def public_modules(package: str) -> Iterator[str]:
     for found in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if not found.name.startswith("_") and not found.ispkg and found.name not in LEFT_OUT:
             yield f"{package}.{found.name}"
+    if package == PACKAGE:
+        yield "lookalike.core.errors"  # what users catch
 
 
 def public_packages() -> list[str]:
     """The package itself and the public packages in it, at any depth."""
     found = pkgutil.walk_packages(importlib.import_module(PACKAGE).__path__, f"{PACKAGE}.")
     names = [part.name for part in found if part.ispkg and "._" not in part.name]
-    return [PACKAGE, *(name for name in names if name.split(".")[1] not in LEFT_OUT)]
+    return [PACKAGE, *(name for name in names if name.split(".")[1] in ROOMS)]
 
 
 def module_page(module: str, elsewhere: set[str]) -> str:
