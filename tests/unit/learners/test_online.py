@@ -102,7 +102,7 @@ def lego(X, passes):
                 b = eta * target * distance - 1
                 after = (b + np.sqrt(b**2 + 4 * eta * distance**2)) / (2 * eta * distance)
                 A -= eta * (after - target) / (1 + eta * (after - target) * distance) * np.outer(A @ z, A @ z)
-            yield A, float(wanted), changes
+            yield A, abs(off) if wanted else 0.0, changes
 
 
 def words(n, d, seed):

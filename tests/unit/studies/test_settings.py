@@ -191,7 +191,7 @@ TWO_TRUTHS = {"kind": "landmarks", "path": "x", "ground_truth": "y", "distractor
         ("datasets.demo_landmarks.synthetic_landmarks.good", 0.9, ["needs good + ok of 1 or less"]),
         ("datasets.demo_landmarks.synthetic_landmarks.good", 0.1, ["of 5 or more, one for each query, not 3"]),
         ("datasets.demo_triplets.synthetic_triplets.held_out", 19, ["held_out to leave two categories, not 19"]),
-        ("datasets.demo_triplets.synthetic_triplets.noise_images", 0.96, ["noise_images that are at most 760 images"]),
+        ("datasets.demo_triplets.synthetic_triplets.noise_images", 0.96, ["noise_images that are at most 570 images"]),
         ("datasets.demo_triplets.synthetic_triplets.triplets", 10, ["triplets of one a category or more, not 10"]),
         ("category.demo.ratings.subset", "demo30", ["demo.ratings.subset", "did you mean 'demo"]),
         ("category.demo.ratings.fold", 5, ["demo.ratings.fold", "5 partitions"]),
