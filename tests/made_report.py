@@ -166,7 +166,7 @@ def write_toy_results(folder):
     write_study(results, "websim_demo", "web")
     write_claims(results, *CLAIMS)
     (results / "demo" / "exhibits" / "headline.txt").write_text("mAP 41 %\n")
-    add_record(folder / "logs", "draw_category", ["results/demo/category/metrics.parquet"],
+    add_record(folder / "logs", "make_exhibits_of_category", ["results/demo/category/metrics.parquet"],
                [f"results/demo/exhibits/{JMLR}/table4.json"])  # fmt: skip
     for number, learner in enumerate(("oasis", "lego")):
         add_record(folder / "logs", f"learn_{learner}", [], [f"results/demo/runs/{learner}"], cpu_seconds=5.0 + number)

@@ -108,8 +108,8 @@ def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
     for target, fitted in asked.items():
         planned, _ = recorded_jobs(project, target)
         jobs = {rule: params for rule, _, params, _ in planned}
-        fits, draws = "run_subset_words1000_ten_caltech20", "draw_category_caltech20"
-        own = {"read_visterms_caltech20", "draw_splits", fits, "gather_category_results", draws, target}
+        fits, draws = "run_subset_words1000_ten_caltech20", "make_exhibits_of_category_caltech20"
+        own = {"read_visterms_caltech20", "split_images", fits, "gather_category_results", draws, target}
         # tables of a paper have more sets of classes
         assert {rule.replace("twenty", "ten").replace("five", "ten") for rule in jobs} == own
         assert target != "jmlr-fig8" or len(planned) == len(own)
@@ -120,7 +120,7 @@ def test_an_exhibit_of_a_paper_plans_its_own_jobs_alone(project):
     rules = [rule for rule, *_ in jobs]
     assert (rules.count("run_side_study"), "time_size_websim_demo" in rules) == (1, False)
     own = {rule for rule, wildcards, *_ in jobs if FINEGRAINED in (wildcards.get("dataset"), rule[-len(FINEGRAINED) :])}
-    assert own == {"paint_images", "read_triplets", "draw_finegrained_demo_triplets"}
+    assert own == {"paint_images", "read_triplets", "make_exhibits_of_finegrained_demo_triplets"}
 
 
 def test_an_exhibit_drawn_alone_is_that_of_the_whole_run_which_has_nothing_to_add(project, finished):
@@ -174,7 +174,7 @@ def test_without_data_the_default_target_writes_exhibits_that_say_so(project):
     without_data = [f"results/{dataset}/exhibits/headline.txt" for dataset in ("caltech256", "oxford5k", "triplets")]
     without_data.append("results/caltech256/exhibits/oasis-jmlr-2010/fig3d.csv")
     studies = ("category_caltech256", "human_caltech256", "landmark_oxford5k", "finegrained_triplets")
-    drawn = {f"draw_{name}" for name in studies}
+    drawn = {f"make_exhibits_of_{name}" for name in studies}
     everything = project.planned()
     assert drawn < set(everything)
     assert not [rule for rule in everything if rule.startswith("scan_")]
@@ -224,7 +224,7 @@ def test_adding_a_subset_or_an_image_reruns_what_it_must(project):
     settings["category"]["grown"]["subsets"]["more"] = {"classes": ["emu", "cat"]}
     config = with_settings(project, "grown", settings)
     both = [f"results/grown/splits/{subset}.parquet" for subset in ("some", "more")]
-    assert project.planned(*both, config=config) == {"draw_splits": 1}
+    assert project.planned(*both, config=config) == {"split_images": 1}
     project.snakemake(*both, config=config)
     assert all(path.read_bytes() == content for path, content in before.items())
     Image.effect_noise((256, 192), 90).convert("RGB").save(project.folder / "own/cat/new.png")

@@ -26,7 +26,7 @@ def test_a_deleted_figure_is_redrawn_with_its_study_and_nothing_else_is_done_aga
     before = figure.read_bytes()
     figure.unlink()
     # a study's job writes what its claims say, too, and one job decides the claims of all
-    assert set(finished.planned(*ALL)) == {"draw_web_websim_demo", "decide_claims", *ALL}
+    assert set(finished.planned(*ALL)) == {"make_exhibits_of_web_websim_demo", "decide_claims", *ALL}
     finished.snakemake(*ALL)
     assert figure.read_bytes() == before
     assert finished.planned(*ALL) == {}
@@ -39,7 +39,7 @@ EACH_STUDY = {"run_subset_words500_demo10_demo": 1, "run_subset_demo_landmarks":
 EACH_STUDY |= {"train_on_log_websim_demo": 1, "describe_images_demo_triplets": 1}
 RANKING = {f"train_networks_{seed}_demo_triplets": int(find_spec("torch") is not None) for seed in (1, 2)}
 EDITS = {
-    "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks count_visterms scan_images_demo draw_splits"),
+    "oasis": (["learners/oasis.py"], [CATEGORY], OASIS, "describe_blocks count_visterms scan_images_demo split_images"),
     "four-studies": (
         ["learners/lego.py", "learners/soml.py", "studies/web/query_triplets.py", "features/hog.py"],
         ALL,
@@ -50,9 +50,9 @@ EDITS = {
     "contrasts": (
         ["studies/category/contrasts.py", "deep/ranking.py"],
         ["demo"],
-        RANKING | {"draw_category_demo": 1},
-        "draw_landmark_demo_landmarks draw_web_websim_demo draw_human_demo run_fold_demo"
-        " describe_images_demo_triplets read_triplets",
+        RANKING | {"make_exhibits_of_category_demo": 1},
+        "make_exhibits_of_landmark_demo_landmarks make_exhibits_of_web_websim_demo make_exhibits_of_human_demo"
+        " run_fold_demo describe_images_demo_triplets read_triplets",
     ),
     # how images of one study are painted
     "recipe": (
@@ -65,7 +65,7 @@ EDITS = {
     "words": (
         ["exhibits/words.py"],
         ["demo"],
-        {"draw_category_demo": 1, "draw_landmark_demo_landmarks": 1, "report_html": 1},
+        {"make_exhibits_of_category_demo": 1, "make_exhibits_of_landmark_demo_landmarks": 1, "report_html": 1},
         "gather_category_results gather_landmark_results score_triplets collect_ratings",
     ),
 }

@@ -8,7 +8,7 @@ studies/category/study.py says which jobs the settings need.
 from lookalike.studies.category.study import SIDES, makers
 
 
-rule draw_splits:
+rule split_images:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
         pool=f"{RESULTS}/codebook_pool.parquet",
@@ -17,15 +17,15 @@ rule draw_splits:
         splits=f"{RESULTS}/splits/{{subset}}.parquet",
         dropped=f"{RESULTS}/splits/{{subset}}-dropped.csv",
     log:
-        f"{LOGS}/draw_splits/{{subset}}.log",
+        f"{LOGS}/split_images/{{subset}}.log",
     # the longest jobs wait for it
     priority: 2
     conda:
         "../../envs/images.yaml"
     params:
-        settings=settings_for(CATEGORY, "draw_splits"),
+        settings=settings_for(CATEGORY, "split_images"),
     script:
-        "../scripts/draw_splits.py"
+        "../scripts/split_images.py"
 
 
 # Only the setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only

@@ -19,7 +19,7 @@ for room in rooms.ROOMS:
 
         rule:
             name:
-                f"draw_{room}_{drawn_dataset}"
+                f"make_exhibits_of_{room}_{drawn_dataset}"
             input:
                 unpack(lambda wildcards, study=study: {} if not_run(study.dataset) else study.inputs()),
             output:
@@ -41,7 +41,7 @@ for room in rooms.ROOMS:
                 printed=PRINTED[room],
                 claims=CLAIMS[room],
             script:
-                "../scripts/draw_exhibits.py"
+                "../scripts/make_exhibits.py"
 
 
 # one table of all studies, because a verdict is adjusted over the primary claims of its paper

@@ -52,7 +52,7 @@ rule read_ground_truth:
         "../scripts/read_ground_truth.py"
 
 
-rule draw_queries:
+rule pick_queries:
     input:
         manifest=f"{RESULTS}/manifest.parquet",
     output:
@@ -60,15 +60,15 @@ rule draw_queries:
         relevance=f"{RESULTS}/relevance.parquet",
         learning_images=f"{RESULTS}/learning_images.parquet",
     log:
-        f"{LOGS}/draw_queries.log",
+        f"{LOGS}/pick_queries.log",
     wildcard_constraints:
         dataset=one_of(set(PHOTOGRAPHED) & set(QUERIES_DRAWN)),
     conda:
         "../../envs/learning.yaml"
     params:
-        settings=settings_for(LANDMARK, "draw_queries"),
+        settings=settings_for(LANDMARK, "pick_queries"),
     script:
-        "../scripts/draw_queries.py"
+        "../scripts/pick_queries.py"
 
 
 # of published counts a query is a whole image
@@ -95,7 +95,7 @@ for studied_dataset in [dataset for dataset in LANDMARK if dataset not in PHOTOG
         conda:
             "../../envs/learning.yaml"
         params:
-            settings=settings_for(LANDMARK, "draw_queries"),
+            settings=settings_for(LANDMARK, "pick_queries"),
             folder=lambda wildcards: SETTINGS.datasets[wildcards.dataset].path,
             words=SETTINGS.codebooks[codebook].words,
         script:

@@ -37,8 +37,6 @@ CHATTER = (
     *("No SLURM account given", "No account was given", "Unable to guess SLURM account"),  # the default one is taken
 )
 """How Snakemake's messages begin that say nothing about this run."""
-NAMES = {"draw_splits": "split_images", "draw_queries": "pick_queries", "draw_": "make_exhibits_of_"}
-"""Parts of rules' names to what a reader calls the job."""
 Processes = Callable[[], list[int]]
 _PLACE = re.compile(r"^(\s|$|RuleException:|Traceback |WorkflowError)|Error in file |exit status 1\.$")
 """Lines of an error of Snakemake's that say where in the code it happened, and that a job failed."""
@@ -227,8 +225,6 @@ def last_lines(log: str, count: int) -> list[str]:
 
 def name_of_job(rule: str, wildcards: Sequence[str]) -> str:
     """Return what a job does and of what: ``run subset: caltech20, words1000, ten``; a rule may be named by these."""
-    for name, words in NAMES.items():
-        rule = rule.replace(name, words)
     for wildcard in wildcards:
         rule = re.sub(rf"_{re.escape(wildcard)}(?=_|$)", "", rule)
     return ": ".join(filter(None, (rule.replace("_", " "), ", ".join(wildcards))))

@@ -119,7 +119,7 @@ class RelevanceTripletSampler:
             raise ValueError(f"cannot sample {n} triplets: give a count that is not negative")
         triplets = np.empty((n, 3), dtype=np.int32)
         source = self._rows, self._categories, self._queries, self._choice, self._offers, self._buffers
-        filled = draw_triplets(self._key, self._drawn, *source, DISCARDS, triplets)
+        filled = sample_triplets(self._key, self._drawn, *source, DISCARDS, triplets)
         self._drawn += filled
         if filled < n:
             raise ValueError(
@@ -317,7 +317,7 @@ def _is_found(states: States, share: float, tries: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _draw_unlisted(states: States, rows: Relevance, members: Ints, query: int) -> int:
+def _sample_unlisted(states: States, rows: Relevance, members: Ints, query: int) -> int:
     """Draw uniformly from those of `members` whose relevance to the query is 0, of which there is one at least."""
     while True:
         image = int(members[below(states, members.shape[0])])
@@ -360,7 +360,7 @@ def _in_class_negative(
     number = below(states, n_possible)
     if number < end - start:
         return int(rows.images[start + number])
-    return _draw_unlisted(states, rows, categories.members[first : first + size], query)
+    return _sample_unlisted(states, rows, categories.members[first : first + size], query)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -483,7 +483,7 @@ def _in_buffer_negative(
     if possible == 0.0 or not _is_found(states, possible / others, choice.tries):
         return -1
     if unlisted > 0.0 and uniform(states) * possible >= listed:
-        return _draw_unlisted(states, rows, buffers.members[category, :size], query)
+        return _sample_unlisted(states, rows, buffers.members[category, :size], query)
     return int(rows.images[_pick_in_buffer(uniform(states), rows, buffers.place, start, end, listed, choice)])
 
 
@@ -499,7 +499,7 @@ def _out_of_buffer_negative(states: States, buffers: Buffers, buffer_start: Long
 
 
 @njit(cache=True, nogil=True)
-def draw_triplets(
+def sample_triplets(
     key: States,
     first: int,
     rows: Relevance,

@@ -153,7 +153,7 @@ ARTICLES = {
     ),
     "what made it": (
         "jmlr2010", "table4-demo",
-        ["<dt>Rule</dt><dd>draw_category</dd>", "<dt>Function</dt><dd><code>made_report.table</code></dd>",
+        ["<dt>Rule</dt><dd>make_exhibits_of_category</dd>", "<dt>Function</dt><dd><code>made_report.table</code></dd>",
          "datasets.demo, category.demo", "<dt>Root seed</dt><dd>7</dd>",
          "<dt>Made on</dt><dd>2026-01-01 00:00 UTC</dd>", "<dt>Commit</dt><dd><code>aaaa</code>"], [],
     ),
@@ -196,7 +196,7 @@ def test_a_draft_points_to_what_its_paper_shows_and_every_exhibit_is_on_its_page
 def test_text_is_escaped_and_settings_are_shown(pages, results):
     assert not [name for name, text in pages.items() if EVIL in text or TURNED in text]
     assert "&amp; co\\u202e." in article(pages["jmlr2010.html"], "table4-demo")
-    for part in ("&lt;script&gt;alert", "draw_category", "methods:"):
+    for part in ("&lt;script&gt;alert", "make_exhibits_of_category", "methods:"):
         assert part in pages["made.html"]
 
 

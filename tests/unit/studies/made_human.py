@@ -11,7 +11,7 @@ from lookalike.core.files import write_json
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.schema import Ratings, Shared
 from lookalike.ranking.rankings import Rankings
-from lookalike.studies.human.questionnaire import draw_plan
+from lookalike.studies.human.questionnaire import make_plan
 from lookalike.studies.human.ratings import COLUMNS, results_of
 from lookalike.studies.human.study import HumanStudy
 from lookalike.studies.rooms import study_of
@@ -30,7 +30,7 @@ RELATED = {query: {image for image in IMAGES if LABEL_OF[image] == LABEL_OF[quer
 def draw(seed=0, **changes):
     """A plan of three of six queries, with four neighbours and four random images each."""
     sizes = {"n_queries": 3, "n_retrieved": 4, "n_random": 4}
-    return draw_plan(**({"neighbours": NEIGHBOURS, "paths": PATH_OF, "related": RELATED} | sizes | changes), seed=seed)
+    return make_plan(**({"neighbours": NEIGHBOURS, "paths": PATH_OF, "related": RELATED} | sizes | changes), seed=seed)
 
 
 # image ids are not row numbers: rows 0..11 of the rankings are images 100, 102, ..., three of each of four classes

@@ -108,7 +108,7 @@ class CategoryStudy(MethodStudy):
         " descriptors seed",
         "describe_blocks": "n_shards=data_set.shards",
         "count_visterms": "representation=representation_of seed",
-        "draw_splits": "classes=classes_of splits seed",
+        "split_images": "classes=classes_of splits seed",
         "run": "specs seed",
         "run_side_study": "side=side_of folds=folds_of seed",
         "gather": "representation methods equal=equal_runs averages aggressiveness=traced_aggressiveness"

@@ -35,7 +35,7 @@ from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.features.clustering import principal_components
 from lookalike.ranking.distances import DISTANCES, distances_of_rows
-from lookalike.studies.finegrained.protocol import Features, blocks_of, draw_triplets, stratified_folds, usable_rows
+from lookalike.studies.finegrained.protocol import Features, blocks_of, sample_triplets, stratified_folds, usable_rows
 from lookalike.studies.finegrained.settings import GoldenFeature
 from lookalike.studies.finegrained.systems import GOLDEN, SystemResult
 
@@ -157,7 +157,7 @@ def _drawn_folds(relevance: RelevanceData, settings: GoldenFeature, sampling: Sa
         part = relevance.subset(np.flatnonzero(folds == fold))
         stream = integer_seed(seed, "finegrained", "golden", "triplets", fold)
         # an embedding looks better on the images that it was learned from, and would get too much weight
-        yield draw_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
+        yield sample_triplets(part, size, sampling, stream), relevance.image_id[folds != fold], part.image_id
 
 
 def _rated_folds(ratings: pd.DataFrame, relevance: RelevanceData | None, most: int, seed: int) -> Iterator[Fold]:

@@ -100,7 +100,7 @@ def oasis_system(
 
     def drawn(part: RelevanceData, n: int, purpose: str) -> Ints:
         """Draw triplets of image ids."""
-        return draw_triplets(part, n, sampling, integer_seed(seed, "finegrained", system, purpose))
+        return sample_triplets(part, n, sampling, integer_seed(seed, "finegrained", system, purpose))
 
     judged, steps = drawn(held_out, n_validation, "validation"), sorted(set(settings.steps))
     X, triplets = rows[kept.image_id], kept.rows_of(drawn(kept, steps[-1], "choice")).reshape(-1, 3)
@@ -171,7 +171,7 @@ def centred_units(vectors: Floats, mean_of: npt.ArrayLike) -> Floats:
     return np.asarray(rows / np.where(lengths == 0, 1, lengths), dtype=np.float32)
 
 
-def draw_triplets(relevance: RelevanceData, n: int, sampling: Sampler, seed: int) -> Ints:
+def sample_triplets(relevance: RelevanceData, n: int, sampling: Sampler, seed: int) -> Ints:
     """Draw triplets of image ids from training relevance."""
     given = sampling.given("out_of_class", "positive_threshold", "margin")
     try:

@@ -50,7 +50,7 @@ UNSAFE = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"
 """Letters by which text in JSON could close its script element or break a line."""
 
 
-def draw_plan(
+def make_plan(
     neighbours: Mapping[int, Sequence[int]],
     paths: Mapping[int, str],
     related: Mapping[int, Collection[int]],
@@ -115,7 +115,7 @@ def plan_of_run(rankings: Rankings, manifest: pd.DataFrame, *, n_retrieved: int,
     relevance = {image: float(len(own)) for image, own in related.items()}
     paths, contents = (images[column].to_dict() for column in ("path", "sha256"))
     sizes = {"n_retrieved": n_retrieved, **chosen}
-    return draw_plan(neighbours, paths, related, relevance=relevance, contents=contents, **sizes)
+    return make_plan(neighbours, paths, related, relevance=relevance, contents=contents, **sizes)
 
 
 def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int = 10, **sizes: Any) -> pd.DataFrame:
@@ -138,7 +138,7 @@ def plan_from_neighbours(table: pd.DataFrame, *, seed: int = 0, n_retrieved: int
             )
     # a neighbour that is listed and not shown is not drawn as unrelated either
     related = {query: [query, *found] for query, found in listed.items()}
-    return draw_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
+    return make_plan(listed, dict(enumerate(paths)), related, seed=seed, n_retrieved=n_retrieved, **sizes)
 
 
 def plan_of_file(neighbours: Path, plan: Path, *, seed: int, **sizes: int) -> pd.DataFrame:

@@ -23,14 +23,14 @@ def write_queries(
     images = manifest.loc[manifest["status"] == "ok", "image_id"].to_numpy()
     sizes = {name: settings["learning"][name] for name in ("positives", "negatives", "draws")}
     given = queries, relevance, images, settings["landmarks"]
-    drawn = draw_learning_images(*given, **sizes, seed=settings["seed"])
+    drawn = sample_learning_images(*given, **sizes, seed=settings["seed"])
     print(f"{len(queries)} queries of {queries['landmark'].nunique()} landmarks")
     write_table(queries, files.queries)
     write_table(relevance, files.relevance)
     write_table(drawn, files.learning_images)
 
 
-def draw_learning_images(
+def sample_learning_images(
     queries: pd.DataFrame,
     relevance: pd.DataFrame,
     image_ids: ArrayLike,

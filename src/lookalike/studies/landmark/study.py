@@ -119,7 +119,7 @@ class LandmarkStudy(MethodStudy):
         "read_published_words": "codebook=codebook_of n_shards=data_set.shards",
         "count_words": "codebook=codebook_of",
         "read_ground_truth": "landmarks=landmark_names learning seed",
-        "draw_queries": "landmarks=landmark_names learning distractors=data_set.distractors"
+        "pick_queries": "landmarks=landmark_names learning distractors=data_set.distractors"
         " n_queries=data_set.queries seed",
         "run": "specs landmarks=landmark_names passes=learning.passes seed",
         "measure_lead": "specs setting=lead_setting chosen_draws=lead.chosen_draws landmarks=landmark_names"

@@ -125,7 +125,7 @@ def score_retrieval(
     """Let seeded test images query all others, by each method's W (None: Euclidean), and score them (Figure 3A)."""
     gallery_ids = images_of_part(images, "test")
     gallery = rows.weighted(gallery_ids)
-    query_ids = draw_query_images(gallery_ids, test.queries, integer_seed(seed, "web", "test_queries"))
+    query_ids = sample_query_images(gallery_ids, test.queries, integer_seed(seed, "web", "test_queries"))
     own = np.searchsorted(gallery_ids, query_ids)
     longest = min(test.neighbours, len(gallery_ids) - 1)
     tables = []
@@ -138,7 +138,7 @@ def score_retrieval(
     return pd.concat(tables, ignore_index=True)
 
 
-def draw_query_images(
+def sample_query_images(
     image_ids: ArrayLike, n: int, seed: int | np.random.SeedSequence | np.random.Generator
 ) -> NDArray[np.int32]:
     """Draw `n` images that query the others without replacement, or all where there are no more: ascending ids."""

@@ -64,7 +64,7 @@ def test_classes_are_those_of_print_settings_are_as_many_where_they_are_equal_an
         assert not study.spec("oasis").select
         assert {method: study.n_settings(method) for method in ("mcml", "lmnn")} == {"mcml": 1, "lmnn": 3}
     with pytest.raises(LookalikeError, match=r"caltech20 has no subset 'var10' in config\.yaml; there are: "):
-        study.params("draw_splits", subset="var10")
+        study.params("split_images", subset="var10")
     # a file laid over it may run fewer methods
     assert study_of("caltech256", methods=["oasis", "euclidean"]).equal_runs == {"oasis": "oasis-equal"}
     papers = study_of("caltech256")

@@ -17,7 +17,7 @@ from lookalike.studies.finegrained import golden as mixing
 from lookalike.studies.finegrained import protocol
 from lookalike.studies.finegrained.description import describe_system
 from lookalike.studies.finegrained.golden import choose_weights, component_distances, embed_categories, golden_system
-from lookalike.studies.finegrained.protocol import draw_triplets, stratified_folds
+from lookalike.studies.finegrained.protocol import sample_triplets, stratified_folds
 from lookalike.studies.finegrained.settings import EmbeddingOasis, GoldenFeature, L1HashKPCA
 
 N_CATEGORIES, PER = 5, 28
@@ -50,7 +50,7 @@ def world():
     good = (good / good.sum(axis=1, keepdims=True)).astype(np.float32)
     good[0] = np.nan  # an unusable image, in no pair
     features = {"good": good, "useless": random.normal(size=(N, 10)).astype(np.float32)}
-    triplets = draw_triplets(relevance_of(HELD_OUT[HELD_OUT > 0], truth), 600, SAMPLING, 0)
+    triplets = sample_triplets(relevance_of(HELD_OUT[HELD_OUT > 0], truth), 600, SAMPLING, 0)
     pairs = pd.DataFrame({"query": np.tile(triplets[:, 0], 2), "candidate": triplets[:, 1:].T.ravel()})
     return {"features": features, "relevance": relevance_of(TRAINING, truth), "pairs": pairs, "truth": truth}
 
@@ -271,10 +271,10 @@ def test_what_cannot_be_learned_or_drawn_is_said_and_folds_deal_categories_evenl
     with pytest.raises(LookalikeError, match="needs two images at least"):
         hashed_of(world, {"good": 1.0}, [0])
     ungraded = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
-    query, positive, negative = LABELS[draw_triplets(ungraded, 200, Sampler(out_of_class=1.0), 0).T]
+    query, positive, negative = LABELS[sample_triplets(ungraded, 200, Sampler(out_of_class=1.0), 0).T]
     assert ((query == positive) & (query != negative)).all()
     with pytest.raises(LookalikeError, match="training triplets cannot be sampled: no in-class negative"):
-        draw_triplets(ungraded, 200, SAMPLING, 0)
+        sample_triplets(ungraded, 200, SAMPLING, 0)
     folds = stratified_folds(LABELS, 3, np.random.default_rng(0))
     assert (np.ptp(pd.crosstab(LABELS, folds).to_numpy(), axis=1) <= 1).all()
 

@@ -17,7 +17,7 @@ from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_ro
 from lookalike.learners import SOMLTG, DiagonalOASIS
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark import protocol
-from lookalike.studies.landmark.learning_images import draw_learning_images
+from lookalike.studies.landmark.learning_images import sample_learning_images
 
 LANDMARKS = ("abbey", "bridge", "castle")
 N_WORDS = 600
@@ -66,7 +66,7 @@ N_IMAGES, POSITIVES_LEFT = STUDY.counts.shape[0], GOOD + OK - QUERIES
 def drawn(study=STUDY, landmarks=LANDMARKS, images=N_IMAGES, seed=3, **changes):
     learning = {"positives": 5, "negatives": 40, "draws": 2, **changes}
     given = (study.queries, study.relevance, np.arange(images), landmarks)
-    return draw_learning_images(*given, **learning, seed=seed)
+    return sample_learning_images(*given, **learning, seed=seed)
 
 
 DRAWN = drawn()

@@ -14,7 +14,7 @@ from lookalike.data.web_simulation import WebSimulation
 from lookalike.exhibits.results import select
 from lookalike.features.tfidf_rows import inverse_document_frequencies, tfidf_rows
 from lookalike.studies.web import large_scale, protocol, training_images
-from lookalike.studies.web.protocol import draw_query_images, precision_of_retrieval
+from lookalike.studies.web.protocol import precision_of_retrieval, sample_query_images
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, PRECISION, SIZES, STANDARD_ERROR
 from lookalike.studies.web.runtime import VARIANCE, mnist_like, score_interval, time_lmnn, time_oasis
 from lookalike.studies.web.settings import HeldOutLog, LmnnTimes, LogLearning, LogTest, OasisTimes
@@ -84,11 +84,11 @@ def test_precision_by_hand_of_query_images_that_are_drawn_evenly_without_replace
     np.testing.assert_allclose(select(table, metric=STANDARD_ERROR).value, [1 / 2, 0, 0], atol=1e-15)
     assert select(table, metric=[N_QUERIES, N_GALLERY]).value.tolist() == [2, 5]
     part = np.arange(100, 190, 3)
-    draws = [draw_query_images(part[:: 1 - 2 * (seed % 2)], 10, seed) for seed in range(400)]
+    draws = [sample_query_images(part[:: 1 - 2 * (seed % 2)], 10, seed) for seed in range(400)]
     assert all(len(drawn) == 10 and (np.diff(drawn) > 0).all() for drawn in draws)
     # 4 standard errors of 0.024
     assert abs(np.bincount(np.concatenate(draws))[part] / 400 - 1 / 3).max() < 0.1
-    np.testing.assert_array_equal(draw_query_images([4, 2, 9], 10, 0), [2, 4, 9])
+    np.testing.assert_array_equal(sample_query_images([4, 2, 9], 10, 0), [2, 4, 9])
 
 
 N_IMAGES, N_WORDS, PER_QUERY = 120, 40, 5
