@@ -14,6 +14,7 @@ from made_rows_and_examples import odd_csr
 from measures import mean_average_precision
 from model_files import parts
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -545,6 +546,10 @@ def test_rows_that_cannot_be_used_are_refused(learner):
         for scale in (1e200, 1e-200):
             with pytest.raises(ValueError, match=r"X has values .* scale its rows"):
                 compare(X[:4], X[:4] * scale)
+    with pytest.raises(ValueError, match="2D array"):
+        model.rank(5, X)
+    with pytest.raises(NotFittedError):
+        clone(learner).rank(X[:1], X)
     with pytest.raises(ValueError, match="k and batch_size must be at least 1, not k=0"):
         model.rank(X, X, k=0)
 

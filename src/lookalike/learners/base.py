@@ -615,7 +615,9 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         To look at every number of a gallery takes longer than to rank it. Here each part is looked at just before its
         product, which then finds it in the processor's cache.
         """
-        if self.metric_ != "inner_product" or not isinstance(gallery, np.ndarray) or np.shape(queries)[0] > FEW:
+        check_is_fitted(self)
+        are_few = np.ndim(queries) == 2 and np.shape(queries)[0] <= FEW
+        if not are_few or self.metric_ != "inner_product" or not isinstance(gallery, np.ndarray):
             return None
         queries, gallery = self._comparable(queries, gallery, lazily=True)
         left, _ = self._left(queries)
