@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -119,6 +120,7 @@ def test_the_front_page_draws_the_differences_behind_primary_claims_each_with_th
     assert first.index("not run</span>\n<ul>") < first.index(deep)
     assert first.count("Run on demo title.") == 1
     assert "<b>1</b> holds" in page
+    assert "<b>0</b> do not hold" in page
     assert "MCML is near" not in first, "a further claim is not counted here"
     assert "these and 2 more" in page
     visible = re.sub(r"<[^>]+>", " ", re.sub(r"<(script|style).*?</\1>", "", page, flags=re.DOTALL))
@@ -287,6 +289,9 @@ def test_claims_are_adjusted_once_and_table_pages_readme_and_terminal_tell_the_s
         return claims_of(Results(folder))
 
     assert [claim["verdict"] for claim in decided_of("0.03")] == [Outcome.HOLDS, Outcome.FAILS], "alone it is sure"
+    asked = words.predicate_words(SimpleNamespace(predicate="within", parameters={"low": -1, "high": 1}))
+    write_claims(folder, {**sure, "decided_by": asked}, claims=[])
+    assert claims_of(Results(folder))[0]["asked"] == "between −1 and 1"
     first, *_, further = claims = decided_of("0.03", "0.001", "0.04")
     assert first["evidence"] == (
         "By its own interval it holds (p 0.030). Adjusted over the paper's 3 primary claims (Holm), p is 0.060."
