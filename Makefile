@@ -112,6 +112,7 @@ benchmarks: $(VENV)/.runtime ## measure speed beside named peers; IMAGES=folder 
 	$(BIN)/python benchmarks/approximate_words.py $(if $(IMAGES),--images $(IMAGES)) --output results/benchmarks/approximate_words.json
 	$(BIN)/python benchmarks/quadratic_programmes.py --output $(KEPT)/quadratic_programmes.json
 	$(BIN)/python benchmarks/web_retrieval.py --output $(KEPT)/web_retrieval.json
+	$(BIN)/python benchmarks/dense_search.py --output $(KEPT)/dense_search.json
 	$(BIN)/python benchmarks/describers.py $(if $(IMAGES),--images $(IMAGES)) --output $(KEPT)/describers.json
 	$(BIN)/python benchmarks/deep_ranking.py --output results/benchmarks/deep_ranking.json
 
