@@ -72,7 +72,7 @@ def make_place(place):
         write_vectors()
         model = Similarity(learner="OASIS", scaling="length", parameters={"n_steps": 50})
         model.fit("v.npy", "y.npy").save("v.lookalike")
-        assert main(["index", "m.lookalike", "photos", "--output", "g.lookalike", "--quiet", "--no-cache"]) == 0
+        assert main(["index", "m.lookalike", "photos", "--output", "g", "--quiet", "--no-cache"]) == 0
 
 
 def write_vectors():

@@ -51,7 +51,7 @@ fit v.npz --labels numbers.csv --learner DiagonalOASIS --set n_steps=200 --outpu
 fit v.csv --id-column sku --label-column kind --learner RCA --output new.lookalike
 rank m.lookalike photos/red/1.png --gallery photos -k 2
 rank m.lookalike photos/red/1.png photos/blue/2.png --gallery photos --html page.html --compare --cache cache
-rank m.lookalike photos/red/1.png corrupt/red/broken.png --gallery g.lookalike --json
+rank m.lookalike photos/red/1.png corrupt/red/broken.png --gallery g --json
 rank v.lookalike x1 x2 --gallery v.parquet --json
 rank v.lookalike v.npy --gallery pandas.csv -k 3
 evaluate m.lookalike photos --cache cache
@@ -76,7 +76,7 @@ evaluate-triplets release --model net.lookalike --output table.csv
 evaluate-triplets release --vectors rated.csv --id-column path --json
 evaluate-triplets release --features fisher --codebook-images photos --output table.parquet
 index m.lookalike photos
-index m.lookalike photos --output g.lookalike --cache cache --json
+index m.lookalike photos --output g --cache cache --json
 export m.lookalike photos --to npy --cache cache
 export v.lookalike v.parquet --to faiss --index HNSW8 --output exported
 export v.lookalike v.npy --to npy --rank 2 --labels numbers.csv --json

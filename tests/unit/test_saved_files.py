@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 import lookalike
-from lookalike.app.gallery import File, SavedGallery, read_gallery
+from lookalike.app.gallery import File, export, read_gallery
 from lookalike.app.model_file import read_about
 from lookalike.app.representations import Cache
 from lookalike.core import model_file
@@ -55,13 +55,16 @@ def similarity(path):
     return read
 
 
-def gallery(path):
-    files = [File(f"{row}.png", "", 40, 40, 100, "0" * 64, "ok", "", 10**18 + row, row) for row in range(30)]
-    SavedGallery(path.parent, "model", "inner_product", {"matrix": np.eye(6, dtype=np.float32)}, files, X).save(path)
+def gallery(name, path):
+    files = [File(f"{row}.png", "", 40, 40, 100, "0" * 64, "ok", mtime_ns=10**18 + row) for row in range(30)]
+    model, folder = lookalike.Similarity(parameters={"n_steps": 50}).fit(X, Y), path.parent / "exported"
+    export(model, X, folder, to="npy", files=files, named="model")
+    path.write_bytes((folder / name).read_bytes())
 
     def read(file):
-        found = read_gallery(file)
-        return found.files, found.model, found.metric, found.rows.tobytes(), found.query_map["matrix"].tobytes()
+        (folder / name).write_bytes(file.read_bytes())
+        found = read_gallery(folder)
+        return found.files, found.about["model"], found.rows.tobytes(), found.query_map["matrix"].tobytes()
 
     return read
 
@@ -114,10 +117,11 @@ def cached(path):
 
 
 NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+GALLERIES = [partial(gallery, name) for name in ("about.json", "files.json", "gallery.npy")]
 OF_TORCH = [pytest.param(kind, marks=NEEDS_TORCH) for kind in (network, checkpoint)]
 
 
-@pytest.mark.parametrize("kind", [learner, similarity, gallery, cached, *OF_TORCH])
+@pytest.mark.parametrize("kind", [learner, similarity, *GALLERIES, cached, *OF_TORCH])
 def test_a_flipped_byte_changes_no_answer(tmp_path, kind):
     path, bad = tmp_path / "whole.lookalike", tmp_path / "bad.lookalike"
     read, random = kind(path), np.random.default_rng(1)

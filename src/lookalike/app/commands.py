@@ -287,16 +287,17 @@ def rank(
     It ranks the images of a folder, or the vectors of a file, best first. Copies of the query are left out: the same
     image file, or the same numbers.
     """
+    from lookalike.app.gallery import FILES, rank_saved
     from lookalike.core.model_file import SUFFIX
 
     if html is not None:
         options.check_output(html, options.PAGES, model, *map(Path, queries))
     of_vectors, root = False, gallery
     if gallery.suffix == SUFFIX and not gallery.is_dir():
+        raise LookalikeError(f"{gallery} is one file, and an index is a folder now: run lookalike index again")
+    if (gallery / FILES).is_file():
         if compare:
-            raise LookalikeError(f"{gallery} has no vectors before learning: leave --compare, or name the folder")
-        from lookalike.app.gallery import rank_saved
-
+            raise LookalikeError(f"{gallery} has no vectors before learning: leave --compare, or name the images")
         root, results, bad, left_out = rank_saved(model, gallery, queries, k, jobs=jobs or os.cpu_count() or 1)
         if bad:
             n_queries = len(bad) + len(results)
@@ -605,66 +606,17 @@ def _listed(value: object) -> str:
     return ", ".join(f"{name} {part}" for name, part in parts) or "none"
 
 
-@options.command("index")
-def index(
-    model: Model,
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="the images, at any depth")],
-    output: Annotated[
-        Path | None, Option(metavar="FILE.lookalike", help="default: FOLDER.gallery.lookalike, here")
-    ] = None,
-    by_name: Annotated[list[Path] | None, Option("--add", "--remove", hidden=True)] = None,
-    jobs: options.Jobs = None,
-    cache: options.CacheOption = None,
-    no_cache: options.NoCache = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Keep a folder's vectors in one file.
-
-    `lookalike rank` takes the file as gallery, with the model that it was made with. It leaves out images that have
-    changed or gone since, and says so.
-    """
-    import pandas as pd
-
-    from lookalike.app.gallery import read_gallery, update_gallery
-    from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
-    from lookalike.app.vectors import is_vectors
-    from lookalike.core.files import stamp_of
-    from lookalike.core.model_file import SUFFIX, fits_together
-
-    if is_vectors(folder):
-        raise LookalikeError(f"{folder} is a file of vectors, which lookalike rank takes as it is: index a folder")
-    if by_name:
-        raise LookalikeError("index has no --add and --remove any more: change the folder, and index it again")
-    output = output or options.default_output(folder, f".gallery{SUFFIX}")
-    options.check_output(output, (SUFFIX,), model, folder)
-    with fits_together(model, SIMILARITY):
-        named = fingerprint(*read_parts(model))
-    stamp = stamp_of(output)
-    previous = read_gallery(output) if stamp else None
-    if previous is not None:
-        if previous.model != named:
-            raise LookalikeError(f"{output} is of another model than {model}: name another file with --output")
-        if os.path.exists(previous.root) and not (folder.exists() and previous.root.samefile(folder)):
-            raise LookalikeError(f"{output} is of the images in {previous.root}: name another file with --output")
-    with opened(model, jobs, cache, no_cache, quiet) as (similarity, _):
-        saved, changes = update_gallery(similarity, folder, previous, named)
-    saved.save(output, stamp)
-    table = pd.DataFrame(saved.left_out, columns=["path", "reason"])
-    n_images, dimensions = saved.rows.shape
-    size = f"{options.counted(n_images, 'image')} x {dimensions:,} dimensions, {output.stat().st_size / 1e6:.1f} MB"
-    what = ", ".join(f"{number:,} {name}" for name, number in changes.items())
-    lines = [f"{output}: {size}" + ("" if previous is None else f"; {what}"), *options.left_out_lines(table)]
-    about = {"gallery": str(output), "model": str(model), "images": n_images, "dimensions": dimensions, **changes}
-    options.tell_result(about | {"left_out": options.records(table)}, lines, as_json, quiet)
-
-
 @options.command("export")
+@options.command("index")
 def export(
+    context: typer.Context,
     model: Model,
     gallery: Annotated[Path, Argument(metavar="GALLERY", help="images at any depth, or a file of vectors")],
-    to: Annotated[Literal["faiss", "npy"], Option(help="what the vectors are written as")] = "faiss",
+    to: Annotated[
+        Literal["faiss", "npy"] | None, Option(help="what the vectors are written as (default of index: npy)")
+    ] = None,
     output: Annotated[Path | None, Option(metavar="FOLDER", help="default: GALLERY-faiss or GALLERY-npy, here")] = None,
+    by_name: Annotated[list[Path] | None, Option("--add", "--remove", hidden=True)] = None,
     index: Annotated[str, Option(metavar="NAME", help="of FAISS's index_factory: Flat, HNSW32, IVF100,Flat")] = "Flat",
     rank: Annotated[int | None, Option(metavar="N", min=1, help="dimensions to keep; the loss is measured")] = None,
     labels: options.Labels = None,
@@ -676,17 +628,23 @@ def export(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write vectors for a vector database.
+    """Write a gallery's vectors for `lookalike rank` or a vector database.
 
-    It also writes the map for the vectors of queries. The database then finds the same neighbours as `lookalike rank`.
+    It also writes the map for the vectors of queries. The database then finds the same neighbours as `lookalike rank`,
+    which takes such a folder of images as gallery, and describes only the query. `index` is `export --to npy`.
     """
     import pandas as pd
 
-    from lookalike.app.gallery import ABOUT, GALLERIES, IDS, NAMES, QUERY_MAP
+    from lookalike.app.gallery import ABOUT, GALLERIES, IDS, NAMES, QUERY_MAP, scanned
     from lookalike.app.gallery import export as write_export
+    from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
     from lookalike.app.vectors import is_vectors
     from lookalike.core.files import refuse_folder
+    from lookalike.core.model_file import fits_together
 
+    to = to or ("npy" if context.info_name == "index" else "faiss")
+    if by_name:
+        raise LookalikeError("index has no --add and --remove any more: change the folder, and index it again")
     if index != "Flat" and to != "faiss":
         raise typer.BadParameter(f"is for --to faiss, not for {to}", param_hint="'--index'")
     noun = "vector" if is_vectors(gallery) else "image"
@@ -694,17 +652,25 @@ def export(
     refuse_folder(output, NAMES)
     options.check_output(output / ABOUT, (".json",), model, gallery, labels)
     columns: Any = {"id_column": id_column, "label_column": label_column}
+    how: Any = {"to": to, "index": index, "rank": rank}
+    with fits_together(model, SIMILARITY):
+        how["named"] = fingerprint(*read_parts(model))
+    changes: Mapping[str, int] = {}
     with opened(model, jobs, cache, no_cache, quiet) as (similarity, progress):
-        rows = similarity.read(gallery, labels, gallery=labels is None, **columns)
+        if noun == "image" and labels is None:
+            rows, how["files"], changes = scanned(similarity, gallery, output)
+        else:
+            rows = similarity.read(gallery, labels, gallery=labels is None, **columns)
         progress.note(taken(rows))
-        about = write_export(similarity, rows, output, to=to, index=index, rank=rank)
+        about = write_export(similarity, rows, output, **how)
     share = f"{about['same_neighbours']:.1%} of the first 10 neighbours of {about['queries']:,} {noun}s"
     metric = about["metric"].replace("_", " ")
+    what = "".join(f", {number:,} {name}" for name, number in changes.items()).replace(",", ";", 1)
     lines = [
-        f"{output}: {options.counted(about['rows'], noun)} x {about['dimensions']:,} dimensions, by {metric}",
+        f"{output}: {options.counted(about['rows'], noun)} x {about['dimensions']:,} dimensions, by {metric}{what}",
         f"{GALLERIES[to]}, {IDS}, {QUERY_MAP}, {ABOUT}; {share} are those of lookalike rank",
         *options.left_out_lines(similarity.left_out_, noun),
         *(measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []),
     ]
-    result = {"export": str(output), "model": str(model), "source": facts(rows), **about}
+    result = {"export": str(output), "source": facts(rows), **about, **changes, "model": str(model)}
     options.tell_result(result | {"left_out": options.records(similarity.left_out_)}, lines, as_json, quiet)

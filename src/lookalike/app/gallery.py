@@ -1,20 +1,21 @@
-"""A gallery as an index holds it: its vectors and a map of queries, compared by a plain metric; in a file, or exported.
+"""A gallery as an export holds it: its vectors and a map of queries, compared by a plain metric, in a folder.
 
 Engines compare vectors by inner products or by squared Euclidean distances. A learned similarity S(q, g) = q'Wg is the
 inner product of q'W with g, and a learned distance is the plain one between rows multiplied by L, where LL' = M.
 
-`lookalike rank` takes the file in place of a folder of images. Ranking then needs no learner, and this module imports
-none of scikit-learn, pandas and SciPy, which take most of a second together; only visterms bring SciPy and numba.
+`lookalike rank` takes the folder in place of one of images. Ranking then needs no learner, and this module imports none
+of scikit-learn, pandas and SciPy, which take most of a second together; only visterms bring SciPy and numba.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.app.model_file import SIMILARITY, fingerprint, read_parts
-from lookalike.core.arrays import Array, Floats, Matrix
+from lookalike.core.arrays import Floats, Matrix
 from lookalike.core.errors import LookalikeError, first_reason
 from lookalike.core.files import (
     PathLike,
-    check_finite,
     check_folder,
+    read_json,
+    reading,
     replacing,
     replacing_folder,
     sha256_of,
@@ -36,8 +38,9 @@ from lookalike.core.files import (
     write_array,
     write_json,
     write_npz,
+    write_text,
 )
-from lookalike.core.model_file import About, Arrays, Kind, fits_together, read_model, write_model
+from lookalike.core.model_file import About, Arrays, Kind, fits_together
 from lookalike.core.seeds import generator
 from lookalike.data import scan
 from lookalike.data.path_finder import files_below, is_hidden
@@ -50,15 +53,14 @@ if TYPE_CHECKING:
     from lookalike.app.similarity import Similarity
     from lookalike.learners.base import SimilarityLearner
 
-GALLERY = Kind("lookalike gallery", 1, "make it again with lookalike index")
+GALLERY = Kind("lookalike gallery", 2, "make it again with lookalike index")
 METRICS = ("inner_product", "squared_euclidean")
-CSR_PARTS = ("data", "indices", "indptr")
 _AGAIN = "run lookalike index again"
 
-ABOUT, IDS, QUERY_MAP = "about.json", "ids.json", "query_map.npz"
+ABOUT, IDS, QUERY_MAP, FILES, SUMS = "about.json", "ids.json", "query_map.npz", "files.json", "sha256.json"
 GALLERIES = {"faiss": "gallery.faiss", "npy": "gallery.npy"}
 """What a gallery can be written as, and the name of its file."""
-NAMES = (ABOUT, IDS, QUERY_MAP, *GALLERIES.values(), "gallery.parquet")
+NAMES = (ABOUT, IDS, QUERY_MAP, FILES, SUMS, *GALLERIES.values(), "gallery.parquet")
 """Every file that an export writes, or that one of lookalike 1.1 wrote."""
 CHECKED, FIRST = 200, 10
 """Rows of the gallery that ask it, and how many neighbours of each are compared with those of exact ranking."""
@@ -116,94 +118,75 @@ def engine_scores(metric: str, queries: Matrix, gallery: Matrix) -> Floats:
 
 @dataclass
 class File(scan.File):
-    """A file of a gallery's folder: a row of its manifest, when it was changed last, and its vector's row or -1."""
+    """A file of a gallery's folder: a row of its manifest, and when it was changed last."""
 
     mtime_ns: int = 0
-    row: int = -1
 
 
 @dataclass(frozen=True, eq=False)
 class SavedGallery:
-    """The images of a folder with their vectors, as an index holds them."""
+    """The images of a folder with their vectors, as an export holds them."""
 
     root: Path
-    model: str  # fingerprint of the model that described the images
-    metric: str  # one of `METRICS`
-    query_map: Arrays  # as of `query_map_of`
+    about: About  # as of `export`
+    query_map: Arrays  # as of `query_map_of`, and the components that descriptions are brought to
     files: list[File]  # every file of the folder
-    rows: Matrix  # vectors of the images: (n_images, d), float32, dense or CSR
+    rows: Matrix  # vectors of the images, in their order: (n_images, d), float32
 
     @property
     def images(self) -> list[File]:
-        """Return the files that are images, in the order of their rows."""
-        return sorted((file for file in self.files if file.row >= 0), key=lambda file: file.row)
+        """Return the files that are images, one a row."""
+        return [file for file in self.files if file.status == "ok"]
 
-    @property
-    def left_out(self) -> Reasons:
-        """Return the files that cannot be used, and why; none that is hidden."""
-        return [(file.path, file.reason) for file in self.files if file.row < 0 and file.reason != "hidden"]
-
-    def current(self) -> tuple[list[File], Reasons]:
-        """Return the images that are as they were described, and why other files are left out."""
+    def current(self) -> tuple[list[int], Reasons]:
+        """Return the rows of images that are as they were described, and why other files are left out."""
         check_folder(self.root, f"the images of the gallery were there; {_AGAIN} where they are")
-        kept, left_out = list[File](), list[tuple[str, str]]()
-        for file in self.images:
+        kept, left_out = list[int](), list[tuple[str, str]]()
+        for row, file in enumerate(self.images):
             stamp = stamp_of(self.root / file.path)[:2]
             if not stamp:
                 left_out.append((file.path, f"it is gone: {_AGAIN}"))
             elif stamp != (file.bytes, file.mtime_ns) and sha256_of(self.root / file.path) != file.sha256:
                 left_out.append((file.path, f"it was changed since it was described: {_AGAIN}"))
             else:
-                kept.append(file)
+                kept.append(row)
         known = {file.path for file in self.files}
         new = [path for path in files_below(self.root, strict=True) if path not in known and not is_hidden(path)]
-        return kept, [*left_out, *((path, f"it is new: {_AGAIN}") for path in new), *self.left_out]
+        left_out += [(path, f"it is new: {_AGAIN}") for path in new]
+        unusable = [file for file in self.files if file.status != "ok" and file.reason != "hidden"]
+        return kept, left_out + [(file.path, file.reason) for file in unusable]
 
-    def save(self, path: PathLike, stamp: tuple[int, ...] | None = None) -> None:
-        """Write the gallery; the folder is kept as the way there from the file, and `stamp` is that of `replacing`."""
-        root = os.path.relpath(os.path.realpath(self.root), os.path.dirname(os.path.realpath(path)))
-        files = [list(vars(file).values()) for file in self.files]
-        about: dict[str, Any] = {"model": self.model, "metric": self.metric, "root": root, "files": files}
-        arrays: dict[str, Array] = {f"query_map.{name}": array for name, array in self.query_map.items()}
-        if hasattr(self.rows, "indptr"):
-            about["shape"] = list(self.rows.shape)
-            arrays |= {f"rows.{part}": getattr(self.rows, part) for part in CSR_PARTS}
+
+def read_gallery(folder: Path) -> SavedGallery:
+    """Read what `export` wrote of a folder of images, whose files must be as they were written."""
+    with fits_together(folder, GALLERY), reading(folder / ABOUT, "file", GALLERY.again):
+        for name, written in read_json(folder / SUMS).items():
+            if sha256_of(folder / name) != written:
+                raise ValueError(f"the bytes of {name} are not those that were written")
+        about = read_json(folder / ABOUT)
+        files = [File(*facts) for facts in read_json(folder / FILES)]
+        if about["index"] is None:
+            rows = np.load(folder / GALLERIES["npy"], mmap_mode="r")
         else:
-            arrays["rows"] = self.rows
-        write_model(path, GALLERY, about, arrays, stamp)
+            import faiss
 
-
-def read_gallery(path: PathLike) -> SavedGallery:
-    """Read what `SavedGallery.save` wrote."""
-    about, arrays = read_model(path, GALLERY)
-    check_finite(arrays, path, GALLERY.again)
-    with fits_together(path, GALLERY):
-        if "shape" in about:
-            from scipy.sparse import csr_array
-
-            rows: Matrix = csr_array(tuple(arrays[f"rows.{part}"] for part in CSR_PARTS), shape=tuple(about["shape"]))
-        else:
-            rows = arrays["rows"]
-        prefix = "query_map."
-        query_map = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        folder = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(path)), about["root"]))
-        here = os.path.relpath(folder)
-        root = Path(folder if here.startswith(os.pardir) else here)
-        files = [File(*row) for row in about["files"]]
-        saved = SavedGallery(root, about["model"], about["metric"], query_map, files, rows)
-        if [file.row for file in saved.images] != list(range(rows.shape[0])):
-            raise ValueError("its vectors are not those of its images")
-        return saved
+            engine = faiss.deserialize_index(np.fromfile(folder / GALLERIES["faiss"], np.uint8))
+            rows = engine.reconstruct_n(0, engine.ntotal)
+        with np.load(folder / QUERY_MAP) as query_map:
+            below = os.path.normpath(os.path.join(os.path.realpath(folder), about["root"]))
+            here = os.path.relpath(below)
+            root = Path(below if here.startswith(os.pardir) else here)
+            return SavedGallery(root, about, dict(query_map), files, rows)
 
 
 def rank_saved(
-    model: PathLike, gallery: PathLike, queries: Sequence[PathLike], k: int = 10, *, jobs: int = 1
+    model: PathLike, gallery: Path, queries: Sequence[PathLike], k: int = 10, *, jobs: int = 1
 ) -> tuple[Path, list[dict[str, Any]], Reasons, Reasons]:
     """Return the folder of a saved gallery, each query with its neighbours, and why queries and files are left out."""
     about, arrays = read_parts(model)
     saved = read_gallery(gallery)
     with fits_together(model, SIMILARITY):
-        is_other = saved.model != fingerprint(about, arrays)
+        is_other = saved.about["model"] != fingerprint(about, arrays)
     if is_other:
         raise LookalikeError(f"{gallery} was described by another model than {model}: name that, or make another one")
     looks = [scan.look_at_image(Path(), query) for query in dict.fromkeys(os.fspath(query) for query in queries)]
@@ -212,65 +195,64 @@ def rank_saved(
     if not usable:
         raise LookalikeError(f"no query can be used{first_reason(bad)}: name other images")
     kept, left_out = saved.current()
-    own = {file.sha256: file.row for file in saved.images}
-    # under a distance, and by a classifier, images of the gallery are mapped as queries are
-    query_map = saved.query_map if saved.metric == "inner_product" and "intercept" not in saved.query_map else {}
+    images, metric = saved.images, saved.about["metric"]
+    # with all dimensions, an image of the gallery itself needs no description: its vector is before the query map, or,
+    # under a distance and by a classifier, after it
+    own = {} if saved.about["rank"] else {file.sha256: row for row, file in enumerate(images)}
+    learned = {name: array for name, array in saved.query_map.items() if name not in ("mean", "components")}
     of_gallery = {sha256: saved.rows[[own[sha256]]] for sha256 in usable.values() if sha256 in own}
-    asked = {sha256: mapped(row, query_map) if query_map else row for sha256, row in of_gallery.items()}
+    is_before = metric == "inner_product" and "intercept" not in learned
+    asked = {sha256: mapped(row, learned) if is_before else row for sha256, row in of_gallery.items()}
     if new := {sha256: Path(query) for query, sha256 in usable.items() if sha256 not in own}:
-        # with the libraries that read pixels; an image of the gallery itself needs none
+        # with the libraries that read pixels
         from lookalike.app.representations import Workers, restored_representation
         from lookalike.features.describers import unit_rows
 
         with fits_together(model, SIMILARITY):
             representation = restored_representation(about["representation"], arrays["representation"])
             raw = representation.describe((list(new.values()), list(new)), Workers(jobs))
-            described, reduction = representation.describer.weigh(raw), arrays["reduction"]
-            if reduction:
-                described = unit_rows((described - reduction["mean"]) @ reduction["components"].T)
-            rows = mapped(described, saved.query_map)
+            described, parts = representation.describer.weigh(raw), saved.query_map
+            if "components" in parts:
+                described = unit_rows((described - parts["mean"]) @ parts["components"].T)
+            rows = _dense(mapped(described, learned))
         asked |= {sha256: rows[[row]] for row, sha256 in enumerate(new)}
     results = []
     for query, sha256 in usable.items():
-        others = [file for file in kept if file.sha256 != sha256]
+        others = [row for row in kept if images[row].sha256 != sha256]
         if not others:
             raise LookalikeError(f"the gallery holds only the query {query}: name another folder")
-        scores = engine_scores(saved.metric, asked[sha256], saved.rows[[file.row for file in others]])
-        columns, values = top_k(scores, min(k, len(others)))
-        best = zip((others[column] for column in columns[0]), values[0].tolist(), strict=True)
+        columns, values = top_k(engine_scores(metric, asked[sha256], saved.rows[others]), min(k, len(others)))
+        best = zip((images[others[column]].path for column in columns[0]), values[0].tolist(), strict=True)
         neighbours = [
-            {"rank": rank, "path": file.path, "score": score, "label": file.label}
-            for rank, (file, score) in enumerate(best, 1)
+            {"rank": rank, "path": path, "score": score, "label": path.rpartition("/")[0].partition("/")[0]}
+            for rank, (path, score) in enumerate(best, 1)
         ]
         results.append({"query": query, "neighbours": neighbours})
     return saved.root, results, bad, left_out
 
 
-def update_gallery(
-    model: Similarity, folder: Path, previous: SavedGallery | None, named: str
-) -> tuple[SavedGallery, Counter[str]]:
-    """Make a gallery of a folder's images, of which unchanged ones are not read again, and count what has changed."""
+def scanned(model: Similarity, folder: Path, output: Path) -> tuple[Rows, list[File], Counter[str]]:
+    """Read the images of a folder, those that an export to `output` has as they are now not again; count changes."""
     from lookalike.app.sources import gallery_of
 
     check_folder(folder, "name the folder of the images")
     # before files are read: one that changes meanwhile is noticed the next time
     stamps = {path: stamp_of(folder / path)[:2] for path in files_below(folder, strict=True)}
-    old = [] if previous is None else previous.files
-    known = [file for file in old if stamps.get(file.path) == (file.bytes, file.mtime_ns) and file.status != "removed"]
+    previous = None
+    with suppress(LookalikeError):  # there is none yet, or a damaged one
+        previous = read_gallery(output)
+    if previous is not None and os.path.exists(previous.root) and not previous.root.samefile(folder):
+        raise LookalikeError(f"{output} is of the images in {previous.root}: name another folder with --output")
+    old = previous.files if previous else []
+    known = [file for file in old if stamps.get(file.path) == (file.bytes, file.mtime_ns)]
     how: Any = {"n_threads": model.jobs, "progress": partial(model.progress, "reading images")}
     manifest = scan.scan_photographs(folder, paths=list(stamps), known=known, **how)
-    found, learner = gallery_of(folder, manifest), model.learner_
-    row_of = {path: row for row, path in enumerate(found.ids.tolist())}
-    manifest["label"] = manifest["path"].map(dict(zip(found.ids, found.labels, strict=True))).fillna("")
     manifest["mtime_ns"] = [(stamps.get(path) or (0, 0))[1] for path in manifest["path"]]
-    manifest["row"] = [row_of.get(path, -1) for path in manifest["path"]]
-    columns = [field.name for field in fields(File)]
-    files = [File(*facts) for facts in manifest[columns].itertuples(index=False, name=None)]
-    vectors = learner.transform_gallery(model.learner_rows(found)).astype(np.float32, copy=False)
-    saved = SavedGallery(folder, named, _metric(learner), query_map_of(learner), files, vectors)
-    before, now = ({file.path: file.sha256 for file in it.images} if it else {} for it in (previous, saved))
+    files = [File(*facts) for facts in manifest.drop(columns="image_id").itertuples(index=False, name=None)]
+    before, now = ({file.path: file.sha256 for file in part if file.status == "ok"} for part in (old, files))
     changed = sum(before[path] != now[path] for path in before.keys() & now.keys())
-    return saved, Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
+    changes = Counter(added=len(now.keys() - before), changed=changed, removed=len(before.keys() - now))
+    return gallery_of(folder, manifest), files, changes if previous else Counter()
 
 
 def export(
@@ -281,11 +263,14 @@ def export(
     to: str = "faiss",
     index: str = "Flat",
     rank: int | None = None,
+    files: Sequence[File] = (),
+    named: str = "",
 ) -> About:
     """Write a gallery for an engine into a folder, whole or not at all, and return what ``about.json`` says.
 
     The folder has the files of `NAMES`, of galleries that of `to`. `index` is one of FAISS, and with a `rank` rows with
-    labels, those that the model has not learned from if there are such, tell what fewer dimensions lose.
+    labels, those that the model has not learned from if there are such, tell what fewer dimensions lose. With all
+    `files` of a folder of images, and the `named` fingerprint of the model, `rank_saved` asks it.
     """
     learner, metric, learned = model.learner_, _metric(model.learner_), query_map_of(model.learner_, rank)
     d = next(iter(learned.values())).shape[-1]
@@ -323,6 +308,7 @@ def export(
             "query_dimensions": model.about()["representation"]["dimensions"],
             "metric": metric,
             "index": index if to == "faiss" else None,
+            "rank": rank,
             "learner": type(learner).__name__,
             "queries": len(asking),
             "same_neighbours": recall(nearest, exact),
@@ -330,7 +316,12 @@ def export(
         }
         write_npz(query_map, folder / QUERY_MAP)
         write_json(found.ids.tolist(), folder / IDS)
+        if files:
+            about |= {"model": named, "root": os.path.relpath(os.path.realpath(found.source), os.path.realpath(output))}
+            write_text(json.dumps([list(vars(each).values()) for each in files]), folder / FILES)
         write_json(about, folder / ABOUT)
+        if files:
+            write_json({path.name: sha256_of(path) for path in folder.iterdir()}, folder / SUMS)
     return about
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -133,11 +132,10 @@ def together() -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: PathLike, *, stamp: tuple[int, ...] | None = None) -> Iterator[Path]:
+def replacing(path: PathLike) -> Iterator[Path]:
     """Yield a temporary path, which replaces `path` once the block ends without an error: whole or not at all.
 
-    A link is followed, an existing file keeps its mode, and what is no regular file is refused. Where the `stamp_of`
-    the file that was read is given, one that another process has changed since is left as it is.
+    A link is followed, an existing file keeps its mode, and what is no regular file is refused.
     """
     with _telling_of(path):
         target, mode = Path(os.path.realpath(path)), None
@@ -158,25 +156,10 @@ def replacing(path: PathLike, *, stamp: tuple[int, ...] | None = None) -> Iterat
             if (waiting := _waiting.get()) is not None:
                 waiting.append((temporary, target))
                 return
-            with _locked(target.parent):
-                if stamp not in (None, stamp_of(target)):
-                    raise LookalikeError(f"{path} was changed by another process meanwhile: run the same command again")
-                os.replace(temporary, target)
+            os.replace(temporary, target)
     finally:
         if (temporary, target) not in (_waiting.get() or []):
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time replace files of a folder, where its file system has locks."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

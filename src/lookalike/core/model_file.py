@@ -49,14 +49,8 @@ class Kind(NamedTuple):
     """What to do where a file cannot be used."""
 
 
-def write_model(
-    path: PathLike,
-    kind: Kind,
-    about: Mapping[str, object],
-    arrays: Mapping[str, object],
-    stamp: tuple[int, ...] | None = None,
-) -> None:
-    """Write a model file of JSON values and arrays, the same bytes of the same model; `stamp` is as of `replacing`."""
+def write_model(path: PathLike, kind: Kind, about: Mapping[str, object], arrays: Mapping[str, object]) -> None:
+    """Write a model file of JSON values and arrays, the same bytes of the same model."""
     from safetensors.numpy import save
 
     path = named(path, SUFFIX)
@@ -72,7 +66,7 @@ def write_model(
         content = save(stored, {_KEY: text})
     else:
         content = save(stored | {_TEXT: np.frombuffer(text.encode("ascii"), np.uint8)})
-    with replacing(path, stamp=stamp) as part:
+    with replacing(path) as part:
         part.write_bytes(content)
 
 

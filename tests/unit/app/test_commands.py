@@ -56,8 +56,8 @@ def test_a_command_has_help_and_prints_for_people_and_as_json(name, here, call, 
     ("line", "output"),
     [
         ("fit . --representation color --learner euclidean", "../photos.lookalike"),
-        ("index ../m.lookalike .", "../photos.gallery.lookalike"),
-        ("export ../m.lookalike . --to npy", "../photos-npy"),
+        ("index ../m.lookalike .", "../photos-npy"),
+        ("export ../m.lookalike .", "../photos-faiss"),
     ],
 )
 def test_what_is_made_of_the_working_folder_lies_beside_it_and_is_made_again(line, output, here, call, monkeypatch):
@@ -82,7 +82,7 @@ def test_a_wrong_command_line_has_status_2(line, sentence, command, refused):
         ("rate --help", "--neighbours"),
         ("evaluate-triplets --help", "--model"),
         ("info m.lookalike", "OASIS learned from 18 images"),
-        ("rank m.lookalike photos/red/1.png --gallery g.lookalike", "red/"),
+        ("rank m.lookalike photos/red/1.png --gallery g", "red/"),
     ],
 )
 def test_help_info_and_asking_a_gallery_import_nothing_heavy(place, process, line, expected):

@@ -48,11 +48,11 @@ MISTAKES = [  # a line, and what it says
     ("fit v.npy --labels y.npy --words 9", "--words is for images, and v.npy holds vectors: leave it out"),
     ("rank none.lookalike photos/red/1.png --gallery photos", "there is no model none.lookalike"),
     (f"{RANK} photos --html p.txt", "p.txt must end in .html"),
-    (f"{RANK} g.lookalike --compare", "has no vectors before learning"),
-    (f"{RANK} m.lookalike", "m.lookalike is not a lookalike gallery"),
-    (f"{RANK} cut.lookalike", "cut.lookalike is not a complete model file"),
-    (f"{RANK} moved/g.lookalike", "there is no folder moved/photos"),
-    ("rank other.lookalike q.png --gallery g.lookalike", "was described by another model than other.lookalike"),
+    (f"{RANK} g --compare", "has no vectors before learning"),
+    (f"{RANK} m.lookalike", "m.lookalike is one file, and an index is a folder now: run lookalike index again"),
+    (f"{RANK} cut", "the bytes of gallery.npy are not those that were written): make it again with lookalike index"),
+    (f"{RANK} moved/g", "there is no folder moved/photos"),
+    ("rank other.lookalike q.png --gallery g", "was described by another model than other.lookalike"),
     ("rank v.lookalike x3 --gallery v.npy", "v.npy has no row of the id x3: name ids in it, or one file of vectors"),
     ("rank v.lookalike 3 --gallery photos", "photos is no file of vectors of 6 dimensions: name one that ends in .npy"),
     ("rank v.lookalike 3 --gallery v.npz", "v.npz is sparse, and the model compares dense vectors: save it as .npy"),
@@ -68,11 +68,9 @@ MISTAKES = [  # a line, and what it says
     ("features v.npy --output f.npy --representation v.lookalike --learned queries", "use lookalike export --to npy"),
     ("export dissim.lookalike v.npy", "what DissimOASIS learned cannot be served so: "),
     ("index m.lookalike empty", "holds no photograph"),
-    ("index m.lookalike photos --output m.lookalike", "would be written over m.lookalike"),
-    ("index m.lookalike v.npy", "v.npy is a file of vectors"),
-    ("index m.lookalike photos --output g.lookalike --add q.png", "index has no --add and --remove any more: change"),
-    ("index m.lookalike release --output g.lookalike", "is of the images in photos"),
-    ("index other.lookalike photos --output g.lookalike", "is of another model than other.lookalike"),
+    ("index m.lookalike photos --output m.lookalike", "m.lookalike is a file: name a folder to write"),
+    ("index m.lookalike photos --output g --add q.png", "index has no --add and --remove any more: change"),
+    ("index m.lookalike release --output g", "is of the images in photos"),
     ("export m.lookalike photos --output photos", "photos holds blue, which would be lost"),
     ("export m.lookalike photos --rank 9999", "rank must be a whole number from 1 to 17"),
     ("export m.lookalike photos --index IVF0,Flat", "no index 'IVF0,Flat' can be built of any rows of 17 dim"),
@@ -170,9 +168,9 @@ def mixed(place, tmp_path_factory):
     """Make a copy of that folder with models and files that do not go with each other."""
     folder = shutil.copytree(place, tmp_path_factory.mktemp("mistakes") / "place")
     with chdir(folder):
-        Path("cut.lookalike").write_bytes(Path("g.lookalike").read_bytes()[:5000])
-        Path("moved").mkdir()
-        shutil.copy("g.lookalike", "moved")
+        for copy in ("cut", "moved/g"):
+            shutil.copytree("g", copy)
+        Path("cut/gallery.npy").write_bytes(Path("g/gallery.npy").read_bytes()[:500])
         shutil.copy("release/t0/Q.png", "q.png")
         model = lookalike.load("m.lookalike")
         model.learner_.W_ = model.learner_.W_ * 2

@@ -12,13 +12,12 @@ import pytest
 from made_place import paint
 
 import lookalike
-from lookalike.app import gallery
 from lookalike.app.rows import make_rows
 from lookalike.app.similarity import Similarity
 from lookalike.learners import LEARNERS
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/serve.md"
-GALLERY, N = "photos.gallery.lookalike", 24
+GALLERY, N = "photos-npy", 24
 RANK = f"rank m.lookalike q.png --gallery {GALLERY} -k 3"
 
 
@@ -54,6 +53,11 @@ def test_a_saved_gallery_answers_as_its_folder_does(indexed, call, result):
     fresh = ranked(result, "rank m.lookalike photos/red/3.png --gallery photos -k 5")
     assert [row["path"] for row in own[:5]] == [row["path"] for row in fresh]
     assert "red/3.png" not in [row["path"] for row in own]
+    for folder, how in (("photos-faiss", "--index IVF4,Flat"), ("few", "--to npy --rank 17 --output few")):
+        assert call(f"export m.lookalike photos {how}").status == 0
+        other = ranked(result, f"rank m.lookalike photos/red/3.png --gallery {folder} -k 99")
+        assert sorted(row["path"] for row in other) == sorted(row["path"] for row in own)
+        np.testing.assert_allclose([row["score"] for row in other], [row["score"] for row in own], rtol=1e-3)
     assert call(RANK, "--html n.html").out == "n.html: 1 query, 3 neighbours each\n"
     assert Path("n.html").read_text(encoding="utf-8").count("<img ") == 4
 
@@ -77,21 +81,6 @@ def test_what_changed_since_is_noticed_and_described_when_asked_for(indexed, cal
     assert [row["path"] for row in result(RANK)["left_out"]] == ["red/broken.png"]
     fresh = ranked(result, "rank m.lookalike q.png --gallery photos -k 3")
     assert [row["path"] for row in ranked(result, RANK)] == [row["path"] for row in fresh]
-
-
-def test_of_two_updates_at_the_same_time_none_is_lost(indexed, call, refused, result, monkeypatch):
-    describe, index = gallery.update_gallery, "index m.lookalike photos"
-
-    def describe_slowly(*given):
-        monkeypatch.setattr(gallery, "update_gallery", describe)
-        saved = describe(*given)
-        Path("photos/red/1.png").unlink()
-        assert call(index).status == 0
-        return saved
-
-    monkeypatch.setattr(gallery, "update_gallery", describe_slowly)
-    assert "was changed by another process meanwhile: run the same command again" in refused(index)
-    assert (result(index)["images"], result(index)["removed"]) == (N - 1, 0)
 
 
 def vectors_of_classes(n_dimensions=12, length=1.0, stretch=0):
