@@ -33,13 +33,12 @@ def recorded_jobs(folders: Sequence[Path], kept: Mapping[str, Any]) -> dict[str,
         for folder in folders
         for path in sorted(folder.rglob(f"*{SUFFIX}"))
     }
-    makers = {path: name for name, record in records.items() for path in record["outputs"]}
-    found = {name: kept_record(record, makers, kept.get(name, {"after": []})) for name, record in records.items()}
+    found = {name: kept_record(record, kept.get(name, {})) for name, record in records.items()}
     times = {name: PARTITIONS if re.match(f"{ONE_PARTITION}|{ALL_PARTITIONS}", name) else 1 for name in found}
     return {**kept, **{name: {**job, "times": times[name]} for name, job in found.items()}}
 
 
-def kept_record(record: Mapping[str, Any], makers: Mapping[str, str], before: Any) -> dict[str, Any]:
+def kept_record(record: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is kept of a record; of files that are gone, the size that was kept before."""
     outputs = [Path(path) for path in record["outputs"]]
     fits = [
@@ -53,7 +52,6 @@ def kept_record(record: Mapping[str, Any], makers: Mapping[str, str], before: An
     return {
         **{key: record[key] for key in KEPT},
         **(measured if any(path.exists() for path in outputs) else {key: before.get(key, 0) for key in measured}),
-        "after": sorted({makers[path] for path in record["inputs"] if path in makers}.union(before["after"])),
     }
 
 
@@ -71,7 +69,7 @@ def main() -> None:
     jobs = recorded_jobs(arguments.folders, kept)
     if not jobs:
         parser.error(f"there is no record of a job in {', '.join(map(str, arguments.folders))}: name a folder of logs")
-    tasks, started = full_run(jobs), sorted(job["started"] for job in jobs.values())
+    every, started = full_run(jobs), sorted(job["started"] for job in jobs.values())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     summary = {
         "dates": [started[0][:10], started[-1][:10]],
@@ -83,9 +81,9 @@ def main() -> None:
     # whole or not at all: it holds jobs whose records are gone
     with replacing(arguments.output) as part:
         part.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(jobs)} jobs of one partition; {len(tasks)} of {PARTITIONS} partitions:")
+    print(f"{len(jobs)} jobs of one partition; {len(every)} of {PARTITIONS} partitions:")
     for n_cores in CORES:
-        print(f"on {n_cores} cores {full_seconds(tasks, n_cores) / 3600:.1f} h")
+        print(f"on {n_cores} cores {full_seconds(every.values(), n_cores) / 3600:.1f} h")
 
 
 if __name__ == "__main__":

@@ -245,7 +245,7 @@ def _total_rehearsed(parts: dict[str, list[Run]], rehearsal: Run) -> tuple[str, 
     seconds = {part: sum(job["cpu_seconds"] * job["times"] for job in own) for part, own in parts.items()}
     dearest = max(seconds, key=seconds.__getitem__)
     return (
-        *(duration(full_seconds(full_run(rehearsal["jobs"]), n_cores)) for n_cores in (2, 16)),
+        *(duration(full_seconds(full_run(rehearsal["jobs"]).values(), n_cores)) for n_cores in (2, 16)),
         _gigabytes(max(job["peak_megabytes"] for job in jobs) / 1000),
         _gigabytes(rehearsal["megabytes"] / 1000),
         f"{dearest} ({seconds[dearest] / sum(seconds.values()):.0%})",

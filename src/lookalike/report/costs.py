@@ -2,15 +2,14 @@
 
 A rehearsal has one partition, a full run five. So each job of a partition is taken five times, and a job of all
 partitions five times as long; others stay. The cores share their processor seconds, and no run is shorter than its
-longest chain of jobs that wait for each other. What starts a process, a second or two, is not in them.
+longest job. What starts a process, a second or two, is not in them.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,14 +22,6 @@ ONE_PARTITION, ALL_PARTITIONS = r"(run|trace)/.*/\d+", "(run|trace)/.*/all|(rank
 """Names of the jobs that a full run has five times, and that take five times as long in it."""
 
 Run = dict[str, Any]
-
-
-class Task(NamedTuple):
-    """A job of a full run."""
-
-    cpu_seconds: float
-    threads: int
-    after: tuple[str, ...]
 
 
 class Cost(NamedTuple):
@@ -48,8 +39,8 @@ def study_cost(kept: Path, dataset: str, cores: int, is_done: Callable[[str], bo
     """
     if dataset == REHEARSED:
         jobs = read_json(kept / "full-size" / "rehearsal.json")["jobs"]
-        tasks = {name: task for name, task in full_run(jobs).items() if not is_done(name)}
-        return Cost(full_seconds(tasks, cores), is_least=any(job["fits_at_limit"] for job in jobs.values()))
+        left = [seconds for name, seconds in full_run(jobs).items() if not is_done(name)]
+        return Cost(full_seconds(left, cores), is_least=any(job["fits_at_limit"] for job in jobs.values()))
     runs = {run["dataset"]: run for run in map(read_json, (*kept.glob("*.json"), kept / "full-size" / "measured.json"))}
     parts = [part for part in read_rows(kept / "full-size" / "parts.csv") if part["study"] == dataset]
     if parts and {part["run"] for part in parts if part["run"]} <= runs.keys():
@@ -85,29 +76,16 @@ def seconds_of(parts: list[Run], cores: int) -> float:
     return float(sum(part["cpu_seconds"] / min(cores, part["jobs"]) for part in parts))
 
 
-def full_run(jobs: Mapping[str, Run]) -> dict[str, Task]:
-    """Return the jobs of all partitions, made from those of one."""
-    numbered = {name: range(PARTITIONS) for name in jobs if re.match(ONE_PARTITION, name)}
-    copies = {name: [re.sub(r"\d+$", str(n), name) for n in numbered.get(name, ())] or [name] for name in jobs}
-    return {
-        copy: Task(
-            cpu_seconds=job["cpu_seconds"] * job["times"] / len(copies[name]),
-            threads=job["threads"],
-            after=tuple(before for other in job["after"] for before in copies.get(other, [])),
-        )
-        for name, job in jobs.items()
-        for copy in copies[name]
-    }
+def full_run(jobs: Mapping[str, Run]) -> dict[str, float]:
+    """Return the processor seconds of the jobs of all partitions, made from those of one."""
+    found: dict[str, float] = {}
+    for name, job in jobs.items():
+        is_numbered = re.match(ONE_PARTITION, name)
+        copies = [re.sub(r"\d+$", str(n), name) for n in range(PARTITIONS)] if is_numbered else [name]
+        found |= dict.fromkeys(copies, job["cpu_seconds"] * job["times"] / len(copies))
+    return found
 
 
-def full_seconds(tasks: Mapping[str, Task], cores: int) -> float:
-    """Return what jobs take on some cores: their share of the processor seconds, or the longest chain of them."""
-
-    @cache
-    def until_end_of(name: str) -> float:
-        task = tasks[name]
-        before = (until_end_of(other) for other in task.after if other in tasks)
-        return task.cpu_seconds / task.threads + max(before, default=0.0)
-
-    shared = sum(task.cpu_seconds for task in tasks.values()) / cores
-    return max(shared, *map(until_end_of, tasks)) if tasks else 0.0
+def full_seconds(seconds: Collection[float], cores: int) -> float:
+    """Return what jobs of so many processor seconds take on some cores: their share of the sum, or the longest."""
+    return max(sum(seconds) / cores, max(seconds, default=0.0))
