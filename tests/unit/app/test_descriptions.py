@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from lookalike import OASIS, Euclidean, ImageSimilarity
 from lookalike.app import representations
-from lookalike.app.gallery import update_gallery
+from lookalike.app.gallery import export
 from lookalike.app.learning import checked_settings, learner_name, stream, train
 from lookalike.app.representations import Cache, Workers, make_representation
 from lookalike.app.sources import read_images
@@ -66,7 +66,7 @@ USES = {
     "fit": lambda model, photos: model.fit(photos),
     "codebook": lambda model, photos: ImageSimilarity(words=20, cache=model._cache._folder, jobs=1).fit(photos),
     "rank": lambda model, photos: model.rank([photos / "red" / "5.png"], photos),
-    "index": lambda model, photos: update_gallery(model, photos, None, "of this model"),
+    "index": lambda model, photos: export(model, photos, photos.parent / "exported", to="npy"),
 }
 
 
