@@ -9,8 +9,7 @@ with logged(snakemake):
     from lookalike.exhibits.claims import claim_records
     from lookalike.exhibits.registry import exhibits_of
     from lookalike.exhibits.statuses import State
-    from lookalike.exhibits.words import headline
-    from lookalike.exhibits.writing import write_exhibits
+    from lookalike.exhibits.writing import headline, write_exhibits
     from lookalike.studies.rooms import contrasts_of, study_of
 
     given, known = snakemake.params, exhibits_of(snakemake.params.room)
@@ -23,7 +22,7 @@ with logged(snakemake):
     if snakemake.output.get("tested"):
         write_table(claim_records(study), snakemake.output.tested)
     if snakemake.output.get("headline"):
-        write_text(headline(study), snakemake.output.headline)
+        write_text(headline(study, written), snakemake.output.headline)
     failed = [exhibit.id for exhibit in written if exhibit.state == State.FAILED]
     if failed:
         print(f"failed: {', '.join(failed)}; the report says why")

@@ -378,10 +378,6 @@ class Study(Section):
         """Return what the data set has, counted, such as ``1,080 images of 12 classes``; "" where that is not known."""
         return ""
 
-    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Return what they are, the columns' heads, the cells of each method, and sentences on them."""
-        return "", [], {}, []
-
     def notes(self, drawn: Drawn) -> list[str]:
         """Return what has to be known of an exhibit besides its caption, a sentence each."""
         return []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from lookalike.exhibits.contrasts import NO_RESULT, NOT_RUN, TOO_FEW, Contrast, Unit, widest
-from lookalike.exhibits.printed import STAR, p_value, significant
+from lookalike.exhibits.printed import p_value, significant
 from lookalike.exhibits.statuses import Outcome
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ AMOUNTS: dict[Unit, tuple[str, str]] = {
 """Unit to how an amount is written, and what stands behind it in a sentence."""
 SMALL = 0.5
 """Differences in points below it have two decimals."""
-WIDTH = 78
-"""Columns of sentences in the terminal: none is narrower."""
 NO_NUMBER = "–"
 """Stands where print has no number, or no order of methods."""
 
@@ -200,17 +197,3 @@ def counts_words(rows: Iterable[Mapping[str, str]]) -> str:
     }
     counts = (f"{sum(row['verdict'] == outcome for row in primary)} {many}" for outcome, many in outcomes.items())
     return f"The papers' {len(primary)} primary claims: {', '.join(counts)}." if primary else ""
-
-
-def headline(study: Study) -> str:
-    """Return the main numbers as a small table, with what has to be known of them."""
-    if study.not_run:
-        return f"{study.title}: {study.not_run}\n"
-    what, columns, rows, sentences = study.main_numbers()
-    grid = [("", *columns), *((f"  {study.title_of(method)}", *cells) for method, cells in rows.items())]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in grid]
-    lost = [f"{STAR} marks what did not end within its time limit."] * any(STAR in cells for cells in rows.values())
-    sentences = [" ".join([*lost, *sentences[:1]]), *sentences[1:]]
-    wrapped = [line for sentence in sentences for line in textwrap.wrap(sentence, WIDTH)]
-    return "\n".join([f"{study.title}: {what}", *lines, *wrapped]) + "\n"

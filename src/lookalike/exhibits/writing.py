@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json, write_table, write_text
 from lookalike.exhibits.drawing import Chart, save
 from lookalike.exhibits.model import Axis, Drawn, Entry, NothingToShowError, Sheet
-from lookalike.exhibits.printed import CELLS
+from lookalike.exhibits.printed import CELLS, STAR
 from lookalike.exhibits.registry import PAPERS, Exhibit
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.style import paper_style
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from lookalike.exhibits.study import Study
 
 
+WIDTH = 78
+"""Columns of sentences in the terminal: none is narrower."""
 COPIED = ("id", "paper", "name", "label", "title", "kind", "study", "drawn_by")
 """What a sidecar has of its exhibit under the same name."""
 
@@ -150,3 +154,19 @@ def _write(
     if "_compare.csv" in paths:
         write_table(pd.DataFrame(columns=list(CELLS)) if drawn.cells is None else drawn.cells, paths["_compare.csv"])
     save(drawn, folder / exhibit.id, study, notice)
+
+
+def headline(study: Study, written: Iterable[Sidecar]) -> str:
+    """Return the first table of a study, of its written exhibits, in lines of text; or why it was not run."""
+    first = next((sidecar for sidecar in written if sidecar.sheets), None)
+    if first is None:
+        return f"{study.title}: {study.not_run or 'it has pictures and figures, and no table'}\n"
+    lines, said = [f"{study.title}: {first.heading}"], first.caption[-1]
+    for sheet in takewhile(lambda sheet: not sheet.heading, first.sheets):
+        widths = [max(map(len, column)) for column in zip(sheet.heads, *sheet.rows, strict=True)]
+        for row in (sheet.heads, *sheet.rows):
+            cells = zip(row, widths, sheet.numbers, strict=True)
+            aligned = [text.rjust(width) if is_number else text.ljust(width) for text, width, is_number in cells]
+            lines.append(f"  {'  '.join(aligned)}".rstrip())
+    said += f" {STAR} marks what did not end within its time limit." * any(STAR in line.split() for line in lines)
+    return "\n".join([*lines, *textwrap.wrap(said, WIDTH)]) + "\n"

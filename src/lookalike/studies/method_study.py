@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
 from pydantic import Field
 
 from lookalike.core.settings.data_sets import SYNTHETIC_KINDS
 from lookalike.core.settings.methods import Batch, Fit, Method, Overrides
 from lookalike.core.settings.model import Absent, left_out, only, plain
 from lookalike.data.ground_truth import painted_truth
-from lookalike.exhibits.printed import MISSING, STAR, plus_minus
 from lookalike.exhibits.study import Study
 
 
@@ -55,12 +53,6 @@ class MethodStudy(Study, ABC):
     def limits_of(self, setting: str, method: str) -> Iterable[str]:
         """Return why a method has no number on a setting, and the limits of ours that ended many of its fits there."""
         return ()
-
-    def mean_cell(self, values: pd.Series, is_lost: bool = False) -> str:
-        """Write the mean of some numbers, ``24.1 ± 1.6``, or what stands for a missing one and one of a lost fit."""
-        if values.empty or is_lost:
-            return STAR if is_lost else MISSING
-        return plus_minus(values.mean(), values.std(ddof=1), ".1f")
 
     def changed(self, method: str, *further: Mapping[str, Method]) -> Method:
         """Return a method with the study's changes to it, and then further ones, by method."""

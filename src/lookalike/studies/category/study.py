@@ -632,36 +632,21 @@ class CategoryStudy(MethodStudy):
             ", error bars: standard error." if is_figure else "."
         )
 
-    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Mean average precision of every method and subset, and which classes were left out."""
-        subsets = [subset for subset in self.all_subsets if subset.printed] or self.all_subsets
-        rows = {
-            method: [
-                self.mean_cell(100 * self.values(subset.id, method), self.limits.has_lost(subset.id, method))
-                for subset in subsets
-            ]
-            for method in self.methods
-        }
-        columns = [f"mAP (%), {subset.id}" if len(subsets) > 1 else "mAP (%)" for subset in subsets]
-        halves = self.halves
-        n_repeats, repeats = (self.splits.folds, "folds") if halves is None else (halves.count, "sets of classes")
-        spread = f"± is the standard deviation over {n_repeats} {repeats}." if n_repeats > 1 else "There is one fold."
-        return "retrieval by class (OASIS, JMLR 2010, Table 4)", columns, rows, [spread, *self._left_out()]
-
-    def _left_out(self) -> Iterator[str]:
-        """Yield a line for each subset of which classes were left out: ``classes left out of var10: ...``."""
+    def _left_out(self, subsets: Collection[str]) -> Iterator[str]:
+        """Yield a sentence for each subset of which classes were left out: ``Classes left out of var10: ...``."""
         for path in self.paths("dropped"):
+            subset = path.name.removesuffix("-dropped.csv")
             # a reason may start with the number that stands beside the label anyway
             reasons = [
                 f"{row.label} ({row.usable} usable: {row.reason.removeprefix(f'{row.usable} usable images, ')})"
                 for row in read_table(path).itertuples()
             ]
-            if reasons:
-                yield f"classes left out of {path.name.removesuffix('-dropped.csv')}: {', '.join(reasons)}"
+            if reasons and subset in subsets:
+                yield f"Classes left out of {subset}: {', '.join(reasons)}."
 
     def notes(self, drawn: Drawn) -> list[str]:
-        """Say what equal settings are, which limits ended a fit, and what was chosen at the end of a grid."""
-        sentences = []
+        """Say which classes were left out, what equal settings are, and which limits ended a fit or a choice."""
+        sentences = [*self._left_out(set(drawn.frame.get("setting", ())))]
         if set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
             counts = {self.n_settings(self.equal_runs.get(method, method)) for method in self.methods} - {1}
             sentences.append(

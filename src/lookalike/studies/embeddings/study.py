@@ -68,12 +68,5 @@ class EmbeddingsStudy(MethodStudy):
         """Name the data, and what ± is."""
         return f"{self.data}; mean ± standard deviation over {self.halvings} halvings of the classes."
 
-    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Return mAP of every method on both halves of the classes."""
-        values = {key: 100 * own for key, own in self.results.groupby(["method", "setting"])["value"]}
-        cells = {id: [self.mean_cell(values[id, half]) for half in HALVES] for id in self.titles_of("method")}
-        spread = f"± is the standard deviation over {self.halvings} halvings of the classes."
-        return "mAP (%) on embeddings of today", list(HALVES.values()), cells, [spread]
-
 
 STUDY = EmbeddingsStudy

@@ -18,7 +18,6 @@ from lookalike.data.release_files import has_training_images, relevance_file
 from lookalike.exhibits.claims import Claim, Scope
 from lookalike.exhibits.contrasts import SEEDS, TRAINING, Contrast
 from lookalike.exhibits.model import Drawn
-from lookalike.exhibits.printed import bracketed
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import rows_in, select, with_parts
 from lookalike.exhibits.study import Files, Study
@@ -454,19 +453,6 @@ class FinegrainedStudy(Study):
         if drawn is None or not {"low", "high"} <= set(drawn.frame):
             return f"{data}."
         return f"{data}; {'bars and bands' if drawn.canvas else 'brackets'}: {self.intervals}."
-
-    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Return precision and score of the main systems with their intervals, and why others were not run."""
-        known = {feature: self.level(feature, PRECISION).mean for feature in FEATURES if feature in self.measured}
-        main = (max(known, key=known.__getitem__, default=FEATURES[0]), OASIS, GOLDEN, CONVNET, SINGLE, DEEP)
-        rows = {}
-        for system in (name for name in main if name in self.measured):
-            levels = [(self.level(system, metric), form) for metric, form in ((PRECISION, ".1f"), (SCORE, ",.0f"))]
-            rows[system] = [bracketed(level.mean, level.low, level.high, form) for level, form in levels]
-        note = f"{self.size or 'No triplets'}, {self._origin[0]}. Brackets: {self.intervals}."
-        about = "triplets of images, rated (Deep Ranking, CVPR 2014, Table 1)"
-        notes = [note, *self.not_run_notes(set(main) - self.measured)]
-        return about, ["precision (%)", f"score-{self.score.k}"], rows, notes
 
     def notes(self, drawn: Drawn) -> list[str]:
         """Say what is ranked, what systems are, and which of them were not run."""

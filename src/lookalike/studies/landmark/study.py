@@ -37,11 +37,11 @@ from lookalike.data.visterm_folder import labels_in
 from lookalike.exhibits.contrasts import Limits
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.registry import Exhibit
-from lookalike.exhibits.results import select, with_parts
+from lookalike.exhibits.results import with_parts
 from lookalike.exhibits.study import Files
 from lookalike.learners.registry import MODULES
 from lookalike.studies.batches import RUN_FILES, Batch, run_files
-from lookalike.studies.landmark.results import MAP, MEAN, codebook_name
+from lookalike.studies.landmark.results import MEAN, codebook_name
 from lookalike.studies.method_study import MethodStudy, fit_of
 from lookalike.studies.recipes import recipe_of
 
@@ -428,19 +428,6 @@ class LandmarkStudy(MethodStudy):
         """Landmarks, and all images that are ranked or learned from."""
         n_landmarks = len(self.landmark_names)
         return f"{len(self.table('manifest')):,} images, {n_landmarks} landmarks" if self.has("manifest") else ""
-
-    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Return the mean average precision of every method and codebook, over landmarks."""
-        means, rows = select(self.results, landmark=MEAN, metric=MAP), dict[str, list[str]]()
-        for method, codebook in product(self.methods, self.codebook_ids):
-            own = select(means, codebook=codebook, method=method)["value"]
-            cell = self.mean_cell(own, self.limits.has_lost(f"codebook={codebook}", method))
-            rows.setdefault(method, []).append(cell)
-        columns, n_draws = [f"mAP (%), {self.words_of(name)}" for name in self.codebook_ids], self.learning.draws
-        spread = f"; ± standard deviation over {n_draws} samples" if n_draws > 1 else ", one sample"
-        origin = ", whose images are made by code" if self.synthetic else ""
-        notes = [f"Means over {len(self.landmark_names)} landmarks{origin}{spread}."]
-        return "retrieval of landmarks (SOML, AAAI 2014)", columns, rows, notes
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, how many landmarks and samples, and what ± is."""

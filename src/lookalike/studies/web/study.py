@@ -12,12 +12,11 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import WEB_KINDS, SimulatedWeb, Simulation
 from lookalike.core.settings.model import ABSENT, Absent, only, refer_kind
 from lookalike.exhibits.model import Drawn
-from lookalike.exhibits.printed import plus_minus
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import select
 from lookalike.exhibits.study import Study
 from lookalike.studies.batches import Batch, batch_of_fits
-from lookalike.studies.web.results import N_QUERIES, PRECISION, SPEED, STANDARD_ERROR
+from lookalike.studies.web.results import PRECISION, STANDARD_ERROR
 from lookalike.studies.web.settings import (
     HeldOutLog,
     LmnnTimes,
@@ -186,19 +185,6 @@ class WebStudy(Study):
         """Images of both parts."""
         images = [self.counts.get((part, "images"), 0) for part in PARTS]
         return f"{sum(images):,.0f} simulated images" if all(images) else ""
-
-    def main_numbers(self) -> tuple[str, list[str], dict[str, list[str]], list[str]]:
-        """Return precision at 1 and 10 of every method, and how fast OASIS learned."""
-        places = pd.MultiIndex.from_product([self.methods, (1, 10)])
-        at = self.precision().set_index(["method", "k"])[["precision", "standard_error"]].reindex(places)
-        rows = {id: [plus_minus(mean, error, ".1f") for mean, error in at.loc[id].to_numpy()] for id in self.methods}
-        speed = select(self.results, metric=SPEED)["value"].mean()
-        sentence = (
-            f"P@1 is how often the first image is relevant, over {self.size_of(N_QUERIES):,} test images; ± standard "
-            f"error over them. OASIS learned at {speed:,.0f} steps a second on 1 thread."
-        )
-        about = "retrieval learned from a query log (JMLR 2010, Figure 3A)"
-        return about, ["P@1 (%)", "P@10 (%)"], rows, [sentence]
 
     def data_sentence(self, drawn: Drawn | None) -> str:
         """Say which data, and how many."""

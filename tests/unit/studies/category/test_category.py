@@ -22,7 +22,6 @@ from lookalike.exhibits.claims import claim_records, decide
 from lookalike.exhibits.image_grid import RIGHT
 from lookalike.exhibits.model import NothingToShowError
 from lookalike.exhibits.style import LOOKS, new_figure
-from lookalike.exhibits.words import headline
 from lookalike.features import lbp
 from lookalike.learners import OASIS, Euclidean
 from lookalike.ranking.comparison import class_jackknife, corrected_t_test
@@ -501,7 +500,7 @@ def test_notes_tell_ends_of_grids_and_limits_of_iterations():
     assert "The paper also shows 50 classes." in differences
 
 
-def test_settings_choose_subsets_and_the_headline_has_classes_left_out(tmp_path):
+def test_settings_choose_subsets_and_notes_name_classes_left_out(tmp_path):
     asked = {f"{JMLR}/{name}": ["var20"] for name in ("table4", "fig6")}
     both = study_with_all(subsets={"var10": VAR10, "var20": VAR20}, exhibits=asked)
     for id, expected in {f"{JMLR}/table4": {"var20"}, f"{DRAFT}/table1": {"var10", "var20"}}.items():
@@ -512,8 +511,8 @@ def test_settings_choose_subsets_and_the_headline_has_classes_left_out(tmp_path)
     dropped = tmp_path / "var10-dropped.csv"
     dropped.write_text('label,usable,reason\ncat,12,"12 usable images, 65 are needed"\n')
     toys._files["dropped"] = [str(dropped)]
-    *_, last = headline(toys).splitlines()
-    assert last == "classes left out of var10: cat (12 usable: 65 are needed)"
+    first, *_ = toys.notes(drawn_of(toys, f"{JMLR}/table4")[0])
+    assert first == "Classes left out of var10: cat (12 usable: 65 are needed)."
 
 
 ROWS = "90 120 140 150 160", "80 100 130 155 170", "70 85 125 140 165", "60 75 95 120 150", "50 60 80 110 130"

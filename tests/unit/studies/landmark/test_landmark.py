@@ -15,7 +15,6 @@ from lookalike.core.files import write_table
 from lookalike.exhibits.claims import claim_records, decide
 from lookalike.exhibits.model import NothingToShowError
 from lookalike.exhibits.results import select
-from lookalike.exhibits.words import headline
 from lookalike.ranking.comparison import corrected_t_test
 from lookalike.studies.settings import checked
 
@@ -217,8 +216,6 @@ def test_a_fit_that_hit_its_limit_is_a_star_many_iterations_are_counted_and_one_
     # the mean over landmarks goes with it
     assert set(cells.loc[[("bodleian", "qpao"), ("mean", "qpao")], "ours_cell"]) == {"*"}
     assert "±" in cells.loc[("hertford", "qpao"), "ours_cell"]
-    (line,) = [line for line in headline(oxford).splitlines() if "QPAO" in line]
-    assert line.split()[-1] == "*"
     lost = "* marks a fit that did not end within its time limit: QPAO (reconstructed) in 1 of 35 fits ("
     assert f"{lost}1 million words)." in oxford.notes(table)
     # where its codebook is shown
@@ -226,7 +223,7 @@ def test_a_fit_that_hit_its_limit_is_a_star_many_iterations_are_counted_and_one_
     assert [sentence in oxford.notes(drawn) for drawn in (table_of(oxford)[0], table)] == [True, False]
     table, cells, once = table_of(study(runs(draws=1), learning={"draws": 1}))
     assert not cells["ours_cell"].str.contains("±").any()
-    assert ("one sample" in headline(once), "±" in once.data_sentence(table)) == (True, False)
+    assert once.data_sentence(table).endswith("one sample.")
 
 
 def test_the_gallery_shows_first_results_before_and_after_learning(tmp_path):
