@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _FEW = 12  # classes that are named in a line
-_WORD = re.compile(r"[\w.-]+")
+_UNCLEAR = re.compile(r"[,()\n]")  # in a name, such as that of a class, it stands in quotation marks
 
 Model = Annotated[Path, Argument(metavar="MODEL.lookalike", help="from `lookalike fit`")]
 
@@ -167,9 +167,8 @@ def fit(
         tables = _words({"--labels": labels, "--triplets": triplets})
         steps.insert(0, ["evaluate", str(output), str(source), *tables, *columns])
     lines = [
-        f"{output}: {_learned(about)}",
-        "; ".join(f"{name} {seconds:.1f} s" for name, seconds in about["seconds"].items()),
-        *_triplets_in(about),
+        *_learned(output, about),
+        f"seconds: {_listed(about['seconds'])}",
         *options.left_out_lines(model.left_out_, rows.noun),
         *(f"next: {command_line([program, *step])}" for step in steps),
     ]
@@ -198,72 +197,48 @@ def facts(rows: Rows) -> dict[str, Any]:
 
 def taken(rows: Rows) -> str:
     """Say in one line what was taken for what."""
-    found = facts(rows)
-    classes, n_unlabelled = found["classes"], found["n_unlabelled"]
-    parts = [options.counted(len(rows), rows.noun)]
-    if rows.X is not None:
-        parts[0] += f" of {found['dimensions']:,} dimensions"
-        parts.append(rows.origin or "row numbers from 0 are the ids")
+    found, origin = facts(rows), "" if rows.X is None else f"{rows.origin or 'row numbers from 0 are the ids'}; "
+    parts = {"dimensions": found["dimensions"]}
     if rows.triplets is not None:
-        parts.append(options.counted(len(rows.triplets) + sum(rows.triplets_left_out.values()), "triplet"))
-    elif isinstance(classes, int):
-        parts.append(f"{classes:,} classes")
+        parts["triplets"] = len(rows.triplets) + sum(rows.triplets_left_out.values())
     else:
-        # a label stands in quotation marks where it is more than a word
-        sizes = ", ".join(f"{name if _WORD.fullmatch(name) else repr(name)} {n:,}" for name, n in classes.items())
-        parts.append(f"{options.counted(len(classes), 'class')} ({sizes})" if classes else "no labels")
-    if classes and n_unlabelled and rows.triplets is None:
-        parts.append(f"{n_unlabelled:,} without a label")
-    return f"{rows.source}: {'; '.join(parts)}"
+        parts |= {"classes": found["classes"] or "none", "without a label": found["n_unlabelled"] or None}
+    return f"{rows.source}: {options.counted(len(rows), rows.noun)}; {origin}{_listed(parts)}"
 
 
-def _triplets_in(about: About) -> list[str]:
-    """Say what has become of the triplets that a model was given, if it was given any."""
-    if not about["n_triplets"]:
-        return []
-    parts = {"learned from": about["n_triplets"], "held out": about["n_triplets_held_out"]}
-    if about.get("n_answers_held_out"):
-        parts["held out of questions about what is learned from"] = about["n_answers_held_out"]
-    return [_triplet_line(parts, about["why_triplets_left_out"])]
+def _listed(value: object) -> str:
+    """Return a value as people read it: what stands in a mapping by name, and a mapping in it in brackets."""
+    if not isinstance(value, Mapping):
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+    parts = []
+    for name, part in value.items():
+        if part not in (None, {}) and part == part:  # nor NaN
+            clear = name if not _UNCLEAR.search(name) else repr(name)
+            parts.append(f"{clear} ({_listed(part)})" if isinstance(part, Mapping) else f"{clear} {_listed(part)}")
+    return ", ".join(parts) or "none"
 
 
-def _triplet_line(parts: Mapping[str, int], left_out: Mapping[str, int]) -> str:
-    """Say what has become of all triplets that were given."""
-    n_left_out = sum(left_out.values())
-    reasons = f" ({'; '.join(f'{n:,} {reason}' for reason, n in left_out.items())})" if n_left_out else ""
-    listed = " + ".join(f"{n:,} {what}" for what, n in parts.items())
-    given = options.counted(sum(parts.values()) + n_left_out, "triplet")
-    return f"{given} = {listed} + {n_left_out:,} left out{reasons}"
-
-
-def _learned(about: About) -> str:
-    """Say in one line what a model has learned from what."""
+def _learned(named: object, about: About) -> list[str]:
+    """Say what a model has learned from what, and what has become of all triplets that it was given."""
     learner, described = about["learner"], about["representation"]
-    dimensions, name = f"{described['dimensions']:,} dimensions", described["name"]
-    source = options.counted(about["n_images"], "vector" if name == "vectors" else "image")
-    if about["classes"]:
-        source += f" of {options.counted(len(about['classes']), 'class')}"
+    found = {
+        "representation": described["name"],
+        "dimensions": described["dimensions"],
+        "components": described["learned_components"],
+        "scaling": described["settings"].get("scaling"),
+        "classes": len(about["classes"]) or None,
+        "held out": about["n_held_out"] or None,
+        "for": f"{about['for']} classes" if about.get("for") else None,
+        "share of it": None if about.get("share", 1) == 1 else about["share"],
+        "steps": learner.get("n_steps"),
+    }
+    source = options.counted(about["n_images"], "vector" if described["name"] == "vectors" else "image")
+    lines = [f"{named}: {learner['name']} learned from {source}; {_listed(found)}"]
     if about["n_triplets"]:
-        source = f"{options.counted(about['n_triplets'], 'triplet')} of {source}"
-    held_out = f", {about['n_held_out']:,} held out" if about["n_held_out"] else ""
-    if name == "vectors":
-        from lookalike.app.model_file import scaling_text
-
-        how = f"{dimensions}, {scaling_text(described['settings'])}"
-    elif name == "visterms":
-        how = f"visterms of {described['dimensions']:,} words"
-    else:
-        how = f"{name} of {dimensions}"
-        if reduced := described["learned_components"]:
-            how += f", {reduced} principal components of them learned with"
-    if learner.get("n_steps") == 0:
-        nothing = f"learned nothing from {source}{held_out}: it took 0 steps, and ranks as before learning"
-        return f"{learner['name']} {nothing}; {how}"
-    steps = f" in {learner['n_steps']:,} steps" if "n_steps" in learner else ""
-    share = about.get("share", 1.0)
-    asked = f", for {about['for']} classes" if about.get("for") else ""
-    blend = "" if share == 1 else f", {1 - share:.3g} I + {share:.3g} W" if share else ", none of it is taken"
-    return f"{learner['name']} learned from {source}{steps}{held_out}{asked}{blend}; {how}"
+        counts = ("n_triplets", "n_triplets_held_out", "n_answers_held_out")
+        parts = dict(zip(("learned from", "held out", "answers held out"), map(about.get, counts), strict=True))
+        lines.append(f"triplets: {_listed(parts | {'left out': about['why_triplets_left_out']})}")
+    return lines
 
 
 @options.command("rank")
@@ -418,11 +393,8 @@ def evaluate(
     where = f"{noun}s that " + ("it has learned from" if counts["learned_from"] else "it has not learned from")
     on_new = f"new classes were not measured ({why_not})" if new is None else f"on new classes it is {helped(new)}"
     first = f"what was learned is {helped(table)} on {'triplets' if 'triplets' in counts else where}; {on_new}"
-    lines = [first, "", f"{source}: {_evaluated(table, noun)}"]
-    if "triplets" in counts:
-        lines.append(_triplet_line({"evaluated": counts["triplets"]}, counts["triplets_left_out"]))
-        if partly := counts["triplets_partly_learned"]:
-            lines.append(f"in {partly:,} of those evaluated, the positive or the negative was learned from")
+    plain = {str(name).replace("_", " "): counts[name] for name in counts if name not in ("gains", "answers_held_out")}
+    lines = [first, "", f"{source}: {_listed(plain | {'queries': int(table['queries'].iloc[0])})}"]
     if not quiet:
         lines += options.left_out_lines(similarity.left_out_, noun)
     lines += measure_lines(table)
@@ -430,10 +402,6 @@ def evaluate(
         n_answers = options.counted(answers["triplets"], "answer")
         title = f"on {n_answers} held out of questions about {noun}s that it has learned from:"
         lines += ["", title, *measure_lines(pd.DataFrame(answers["rows"]))]
-    if counts.get("questions_repeated"):
-        n_asked = options.counted(counts["questions_repeated"], "question")
-        agreement = f"{counts['agreement']:.3f} of pairs of answers to the same question agree with each other"
-        lines += ["", f"{agreement} ({n_asked} answered more than once)"]
     if new is not None:
         evaluated = options.counted(new.attrs["evaluated"], noun)
         title = f"on {len(new.attrs['classes'])} classes left out of learning ({evaluated}):"
@@ -443,23 +411,6 @@ def evaluate(
         listed = others.set_index("method").rename_axis(None)
         lines += listed.to_string(float_format=lambda value: f"{value:.3f}", na_rep="").splitlines()
     options.tell(lines)
-
-
-def _evaluated(table: pd.DataFrame, noun: str) -> str:
-    """Say what was evaluated, and what was left out because the model has learned from it."""
-    counts, of_triplets = table.attrs, "triplets" in table.attrs
-    n_rows, n_queries = counts[f"{noun}s"], int(table["queries"].iloc[0])
-    what = options.counted(n_rows, noun)
-    if of_triplets:
-        what = f"{options.counted(counts['triplets'], 'triplet')} of {what}"
-    elif counts["rows_querying"] < n_rows:
-        what += f", {counts['rows_querying']:,} of them, chosen at random, as queries"
-    elif n_queries < n_rows:
-        what += f", {n_queries:,} of them {'has' if n_queries == 1 else 'have'} another of their class"
-    if not counts["passed_over"]:
-        return what
-    passed = options.counted(counts["passed_over"], f"query {noun}" if of_triplets else noun)
-    return f"{what}; left out: {passed} that the model has learned from"
 
 
 def measure_lines(table: pd.DataFrame) -> list[str]:
@@ -592,18 +543,10 @@ def info(model: Model, as_json: options.AsJson = False) -> None:
     about, n_bytes = read_about(model), model.stat().st_size
     with fits_together(model, SIMILARITY):
         size = f"{n_bytes / 1e6:.1f} MB, format version {about['format_version']}"
-        lines = [f"{model}: {size}; {_learned(about)}", *_triplets_in(about)]
+        lines = _learned(f"{model} ({size})", about)
         names = ("learner", "representation", "classes", "n_left_out", "seed", "seconds", "made_by")
         lines += [f"{name.removeprefix('n_').replace('_', ' '):<16}{_listed(about[name])}" for name in names]
     options.tell_result({"model": str(model), "bytes": n_bytes, **about}, lines, as_json)
-
-
-def _listed(value: object) -> str:
-    """Return what a model file says of something as people read it."""
-    if not isinstance(value, dict):
-        return str(value)
-    parts = ((name, f"({_listed(part)})" if isinstance(part, dict) else part) for name, part in value.items())
-    return ", ".join(f"{name} {part}" for name, part in parts) or "none"
 
 
 @options.command("export")

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from lookalike.app import choice, evaluation
 from lookalike.app.choice import blend_for_new_classes, choose_for_seen, choose_learner, weight_of, worse_than_none
-from lookalike.app.commands import _evaluated
 from lookalike.app.evaluation import compare_on_labels
 from lookalike.app.learning import OURS, checked_settings, train
 from lookalike.app.rows import make_rows
@@ -79,8 +78,7 @@ def test_of_many_rows_a_sample_queries_all_others_and_that_is_said(monkeypatch):
     assert low < of_all.mean() < high
     assert value != of_all.mean()
     assert 0.2 < (high - low) / (4 * of_all.std() / 60**0.5) < 2
-    table.attrs |= {"vectors": 400, "passed_over": 0}
-    assert _evaluated(table, "vector") == "400 vectors, 60 of them, chosen at random, as queries"
+    assert (table.attrs["rows_querying"], table["queries"].tolist()) == (60, [60] * 4)
 
 
 def test_a_fit_says_what_it_chose_and_what_is_worse_than_no_learning():

@@ -32,7 +32,8 @@ def fitted(here):
 
 def test_fit_names_what_is_left_out_keeps_a_cache_and_says_all_as_info_does(here, call, result):
     said = call(FIT, "--output n.lookalike --learner euclidean")
-    assert "Euclidean learned from 24 images of 3 classes, for seen classes; color of 784 dimensions" in said.out
+    described = "representation color, dimensions 784, components 23, classes 3, for seen classes"
+    assert f"Euclidean learned from 24 images; {described}\n" in said.out
     assert "left out: 1 file\n  red/broken.png: broken.png is damaged" in said.out
     assert (here / ".lookalike-cache").is_dir()
     call(FIT, "--output m/n.lookalike --learner euclidean --no-cache")
@@ -105,7 +106,7 @@ def test_images_that_were_learned_from_are_passed_over(here, fitted, result, cal
     assert "images that it has learned from; new classes were not measured (3 classes have" in said.out
     assert "new classes were not measured (--no-new-classes)" in call(evaluate, "--no-new-classes").out
     assert "has learned from 18 of the 24 images" in said.err
-    assert "photos: 24 images\nleft out: 1 file" in said.out
+    assert ", images 24, learned from 18, passed over 0, queries 24\nleft out: 1 file" in said.out
     assert "\nmAP  " in said.out
     for path in fitted.images_.loc[fitted.images_["role"] == "held-out", "path"]:
         Path("photos", path).unlink()

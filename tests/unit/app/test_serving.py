@@ -143,8 +143,8 @@ def test_an_export_has_the_neighbours_of_rank_as_the_page_serves_them(served, ca
         exec(compile(block, str(PAGE), "exec"), names)
         assert np.array(names.get("neighbours", expected)).tolist() == expected.tolist()
     said = call("export vectors.lookalike vectors.parquet").err
-    taken = "columns 0 to 11, ids from column id, labels from column label; 4 classes"
-    assert f"vectors.parquet: 60 vectors of 12 dimensions; {taken}" in said
+    taken = "columns 0 to 11, ids from column id, labels from column label; dimensions 12, classes ("
+    assert f"vectors.parquet: 60 vectors; {taken}" in said
     sign = 1 if answer["metric"] == "inner_product" else -1
     if kept or answer["metric"] != "inner_product":  # else a query is not brought to unit length, which orders nothing
         # scores differ for each query by one number, where the gallery is not moved as queries are
