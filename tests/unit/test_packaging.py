@@ -15,7 +15,6 @@ import lookalike
 
 PACKAGE = ROOT / "src" / "lookalike"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 @pytest.fixture(scope="module")
@@ -126,20 +125,4 @@ def test_the_catalogue_finds_what_it_asks_for():
     assert set(entry["usage"]) <= {"mandatory-flags", "software-stack-deployment"}
     assert entry["usage"]["software-stack-deployment"] == {"conda": True, "report": False}
     assert (ROOT / "workflow" / "Snakefile").is_file()
-    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "config" / "README.md").read_text())
-    assert "../config.yaml" in links
-    assert all((ROOT / "config" / link).exists() for link in links), links
-
-
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
-def test_a_github_workflow_is_whole(workflow):
-    described = yaml.safe_load(workflow.read_text())
-    assert described["name"] == workflow.stem
-    assert {"push", "pull_request"} <= set(described[True]), "YAML reads the key `on` as true"
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
-    for name, job in described["jobs"].items():
-        assert job["runs-on"].startswith("ubuntu-"), name
-        for step in job["steps"]:
-            assert ("uses" in step) != ("run" in step), f"{name}: a step either uses or runs"
-            wanted = re.findall(r"\bmake ([a-z-]+)\b", step.get("run", ""))
-            assert set(wanted) <= targets, f"{name}: make {wanted}"
+    assert "(../config.yaml)" in (ROOT / "config" / "README.md").read_text()

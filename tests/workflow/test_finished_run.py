@@ -10,16 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from golden import GOLDEN, golden_numbers
-from project import ROOT, own_settings, tiny_config
+from project import ROOT, tiny_config
 
 from lookalike.core.files import read_csr, read_json
-from lookalike.core.settings.model import plain
-from lookalike.data.splits import class_labels, make_splits
-from lookalike.data.visterm_folder import read_visterm_folder
 from lookalike.exhibits.registry import FILES
 from lookalike.exhibits.results import TIMED_OUT, read_results
 from lookalike.studies.landmark.study import CHOSEN
-from lookalike.studies.settings import checked
 
 pytestmark = pytest.mark.workflow
 
@@ -76,12 +72,9 @@ def test_what_was_stopped_has_the_papers_star_and_the_lead_is_measured_with_prin
     stopped = rows[(rows["metric"] == TIMED_OUT) & (rows["value"] > 0)]
     assert set(stopped["method"]) == {"lmnn-naive"}
     assert "lmnn-naive" not in set(rows.loc[rows["metric"] == "map", "method"])
-    table = results / "demo/exhibits/oasis-jmlr-2010/table5"
-    assert " * |" in table.with_suffix(".md").read_text()
-    assert any("did not end within its time limit" in note for note in read_json(table.with_suffix(".json"))["notes"])
+    assert " * |" in (results / "demo/exhibits/oasis-jmlr-2010/table5.md").read_text()
     rows = read_results(results / "demo_landmarks/results.parquet")
     assert rows.loc[(rows["metric"] == TIMED_OUT) & (rows["method"] == "qpao"), "value"].eq(1).all()
-    assert "qpao" not in set(rows.loc[rows["metric"] == "map", "method"])
     lead = rows[rows["setting"].str.startswith("words=") & rows["metric"].eq("map_full")]
     expected = dict.fromkeys(CHOSEN, 8) | dict.fromkeys(CHOSEN.values(), 4)
     assert lead.groupby("method").size().to_dict() == expected
@@ -128,19 +121,3 @@ def test_the_counts_are_those_of_the_images(new_project, real_data):
     new, kept = read_csr(remade / "counts.npz"), read_csr(EMBEDDED / "counts.npz")
     assert new.sum() == kept.sum()
     assert abs(new - kept).sum() <= 0.02 * 2 * kept.sum()
-
-
-def test_no_image_of_the_pool_is_in_a_split():
-    manifest, pool, _ = read_visterm_folder(EMBEDDED, 1000)
-    sizes = plain(checked(own_settings()).category["caltech20"].splits)
-    sizes = {f"n_{name}": n for name, n in sizes.items()}
-    splits = make_splits(manifest, pool, class_labels(manifest)[:10], **sizes, seed=2010, subset="ten")
-    manifest = pd.read_csv(EMBEDDED / "manifest.csv")
-    assert splits.groupby(["fold", "role"]).size().to_dict() == {
-        (fold, role): 10 * n for fold in range(5) for role, n in (("train", 40), ("test", 25))
-    }
-    used = manifest.iloc[splits["image_id"]]
-    assert not used["in_pool"].any()
-    assert used["label"].tolist() == splits["label"].tolist()
-    # more images than one split needs: partitions differ
-    assert splits.groupby("label")["image_id"].nunique().min() > 65

@@ -152,15 +152,11 @@ def test_the_job_of_a_file_and_all_jobs_of_a_data_set_with_their_commits_version
     assert job
     assert (job.rule, job.cpu_seconds, job.seconds, job.commit) == ("draw_table", 1.0, 2.0, "aaaa")
     assert job.started == datetime(2026, 1, 1, tzinfo=UTC)
-    assert read_jobs(logs).maker("results/demo/exhibits") is None
     jobs = read_jobs(logs).jobs_of(["demo"])
     assert [job.rule for job in jobs] == ["describe", "describe", "draw_table", "paint_images"]
     assert (jobs.total("cpu_seconds"), jobs.total("seconds")) == (13.0, 11.0)
-    assert [job.rule for job in read_jobs(logs).jobs_of(["demo2"])] == ["unrelated"]
-    jobs = read_jobs(logs).jobs_of(["demo"])
-    assert jobs.distinct("commit") == ["bbbb", "aaaa"], "in the order in which jobs ran"
-    assert jobs.distinct("processor") == ["an older one", "a processor"]
-    assert [jobs.versions[name] for name in ("numpy", "faiss", "python")] == [["2.10.0", "2.9.0"], ["1.9"], ["3.12.1"]]
+    assert jobs.distinct("processor") == ["an older one", "a processor"], "in the order in which jobs ran"
+    assert [jobs.versions[name] for name in ("numpy", "python")] == [["2.10.0", "2.9.0"], ["3.12.1"]]
     assert jobs.modified
     table = read_jobs(logs).by_rule()
     assert list(table["rule"])[:3] == ["unrelated", "paint_images", "describe"]

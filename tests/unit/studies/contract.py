@@ -1,7 +1,13 @@
 """What holds for every exhibit of a study: all its files, its sidecar, its printed numbers, and how it is not run."""
 
+import hashlib
+
+import numpy as np
+import pandas as pd
+from PIL import Image
 from project import ROOT, own_settings
 
+from lookalike.core.files import write_json
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.registry import exhibits_of
@@ -11,6 +17,23 @@ from lookalike.studies.settings import checked
 
 ABSENT = "not run: put archive.tar at data/made"
 HOLDS, FAILS, OPEN, NOT_RUN, _ = Outcome
+
+
+def grid(**columns):
+    """Return a row for every combination of the values of some columns; those of the last one change first."""
+    return pd.MultiIndex.from_product(map(list, columns.values()), names=columns).to_frame(index=False)
+
+
+def photographs(folder, ids, size=(32, 24)):
+    """Write small images of noise, one an id; return their manifest, and the file that says where they lie."""
+    (folder / "images").mkdir(parents=True)
+    random, paths, sums = np.random.default_rng(0), [f"{id}.png" for id in ids], []
+    for path in (folder / "images" / path for path in paths):
+        Image.fromarray(random.integers(0, 256, (*size[::-1], 3), dtype=np.uint8)).save(path)
+        sums.append(hashlib.sha256(path.read_bytes()).hexdigest())
+    write_json({"root": str(folder / "images")}, folder / "images.json")
+    columns = {"image_id": ids, "path": paths, "sha256": sums, "status": "ok", "width": size[0], "height": size[1]}
+    return pd.DataFrame(columns), str(folder / "images.json")
 
 
 def printed(room):

@@ -1,16 +1,13 @@
 """A small category study, made by hand: its numbers are given as tables, only its images are on the disk."""
 
-import hashlib
 from types import SimpleNamespace
 from unittest.mock import patch
 
 import contract
 import numpy as np
 import pandas as pd
-from contract import ABSENT, changed_study, finished
-from PIL import Image
+from contract import ABSENT, changed_study, finished, photographs
 
-from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame
 from lookalike.learners import Euclidean
 from lookalike.ranking.rankings import rank_leave_one_out
@@ -101,25 +98,15 @@ def fits(subset="var10", **columns):
 
 
 def images(folder):
-    """Tables and files of twelve images, half black and half noise.
-
-    Before learning their neighbours are random, after it those of their class.
-    """
-    rng, paths = np.random.default_rng(0), [f"{id}.png" for id in IDS]
-    for path in paths:
-        image = np.zeros((224, 300, 3), np.uint8)
-        image[:, 150:] = rng.integers(0, 256, (224, 150, 3))
-        Image.fromarray(image).save(folder / path)
-    sums = [hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths]
-    columns = {"image_id": IDS, "path": paths, "label": LABELS, "sha256": sums, "status": "ok"}
-    manifest = pd.DataFrame(columns | {"width": 300, "height": 224})
-    files = {"ranks": [str(folder / f"ranks-{number}.npz") for number in range(2)]}
+    """Tables and files of images, whose neighbours are random before learning, and after it those of their class."""
+    manifest, file = photographs(folder, IDS, (300, 224))
+    manifest = manifest.assign(label=LABELS)
+    files = {"images": file, "ranks": [str(folder / f"ranks-{number}.npz") for number in range(2)]}
     noise = np.random.default_rng(3).random((12, 4))
     learned = np.hstack([0.1 * noise, LABELS[:, None] == np.unique(LABELS)])
     for X, file in zip((noise, learned), files["ranks"], strict=True):
         rank_leave_one_out(Euclidean().fit(X), X, LABELS, query_ids=IDS).save(file)
-    write_json({"root": str(folder)}, folder / "images.json")
-    return {"manifest": manifest, "pool": manifest.iloc[[1, 2]]}, files | {"images": str(folder / "images.json")}
+    return {"manifest": manifest, "pool": manifest.iloc[[1, 2]]}, files
 
 
 LEVELS = {"oasis": 0.33, "lego": 0.27, "euclidean": 0.23}

@@ -4,10 +4,8 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import ABSENT, contrasted, finished
-from PIL import Image
+from contract import ABSENT, contrasted, finished, photographs
 
-from lookalike.core.files import write_json
 from lookalike.core.settings.methods import Method
 from lookalike.core.settings.schema import Ratings, Shared
 from lookalike.ranking.rankings import Rankings
@@ -74,15 +72,11 @@ def given(kind="folder"):
 
 def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
     """A study whose images and rankings lie in a folder."""
-    (folder / "images").mkdir(parents=True)
-    for id in IDS:
-        Image.fromarray(np.full((30 + id % 7, 40, 3), id, np.uint8)).save(folder / f"images/{id}.png")
-    write_json({"root": str(folder / "images")}, folder / "images.json")
+    manifest, file = photographs(folder, IDS)
     (rankings or make_rankings()).save(folder / "ranks.npz")
-    manifest = pd.DataFrame({"image_id": IDS, "path": [f"{id}.png" for id in IDS], "label": LABELS})
     results = results_of(make_ratings(n_queries=2) if ratings is None else ratings)
-    files = {"images": str(folder / "images.json"), "ranks": str(folder / "ranks.npz")}
-    return contrasted(finished(given(kind), {"manifest": manifest, "results": results}, files))
+    tables = {"manifest": manifest.assign(label=LABELS), "results": results}
+    return contrasted(finished(given(kind), tables, {"images": file, "ranks": str(folder / "ranks.npz")}))
 
 
 def example(folder):

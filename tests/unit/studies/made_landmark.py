@@ -4,10 +4,8 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from contract import ABSENT, changed_study, contrasted, finished
-from PIL import Image
+from contract import ABSENT, changed_study, contrasted, finished, grid, photographs
 
-from lookalike.core.files import write_json
 from lookalike.exhibits.results import results_frame, select
 from lookalike.ranking.oxford import average_precision
 from lookalike.studies.landmark.results import LandmarkRankings, results_of, rows_of_run, times_of
@@ -27,22 +25,18 @@ def given(*, kind="oxford5k", title="Oxford5K", codebooks=WORDS, **section):
     return changed_study("landmark", "oxford5k", data={"kind": kind, "title": title}, shared=shared, **section)
 
 
-def runs(gain=None, sparsity=None, *, draws=5, landmarks=LANDMARKS):
-    """A row a run, of its numbers and its record: learning helps by `gain`, a number or one a landmark."""
-    gains, shares, rows = gain or GAIN, SPARSITY if sparsity is None else sparsity, []
-    for (place, codebook), (number, landmark), method, draw in product(
-        enumerate(WORDS), enumerate(landmarks), gains, range(draws)
-    ):
-        value = 0.3 + np.broadcast_to(gains[method], len(landmarks))[number] + 0.002 * draw
-        value += 0.001 * number if method != "tfidf" else 0.05 * place
-        used = 1 - shares.get(method, np.nan) - 0.0005 * ((number + draw) % 3)
-        zero = 1 - used * 0.3 ** (place * ("soml" in method))
-        run = {"representation": codebook, "n_words": WORDS[codebook], "subset": landmark, "method": method}
-        run |= {"map": value, "map_full": value - 0.04, "sparsity": zero}
-        took = SECONDS[method] * (4.0**place if method in ("qpao", "oasis-diagonal") else 1)
-        run |= {"fold": draw, "cpu_seconds": {"fit": took}, "not_converged": "", "converged": None, "n_test": 4555}
-        rows.append(run | {"n_triplets": 100_000 if method == "oasis-diagonal" else 21_000})
-    return pd.DataFrame(rows)
+def runs(gains=GAIN, *, draws=5, landmarks=LANDMARKS):
+    """A row a run, of its numbers and its record: learning helps by the gain of a method."""
+    rows = grid(representation=WORDS, subset=landmarks, method=gains, fold=range(draws))
+    method, fold = rows["method"], rows["fold"]
+    place, number = rows["representation"].map([*WORDS].index), rows["subset"].map([*landmarks].index)
+    value = 0.3 + method.map(gains) + 0.002 * fold + np.where(method == "tfidf", 0.05 * place, 0.001 * number)
+    used = 1 - method.map(SPARSITY) - 0.0005 * ((number + fold) % 3)
+    took = method.map(SECONDS) * 4.0 ** (place * method.isin(["qpao", "oasis-diagonal"]))
+    rows = rows.assign(n_words=rows["representation"].map(WORDS), map=value, map_full=value - 0.04)
+    rows = rows.assign(sparsity=1 - used * 0.3 ** (place * method.str.contains("soml")), not_converged="", n_test=4555)
+    rows["n_triplets"] = np.where(method == "oasis-diagonal", 100_000, 21_000)
+    return rows.assign(cpu_seconds=[{"fit": seconds} for seconds in took], converged=None)
 
 
 def study(runs, files=(), *, tables=(), **changes):
@@ -60,35 +54,30 @@ def study(runs, files=(), *, tables=(), **changes):
 def lead_rows():
     """Rows of results with two codebooks and two numbers of features: S-TG is below OASIS with few features."""
     above = {"oasis-diagonal": 0.0, "soml-da": 2.0, "oasis-chosen": 0.0, "soml-tg-chosen": 3.0, "soml-da-chosen": 1.0}
-    rows = []
-    for words, (features, mean) in product((1000, 10_000), {"400": 390.0, "all": 1850.0}.items()):
-        setting = f"words={words};features={features}"
-        rows.append({"setting": setting, "metric": "features of a photograph", "value": mean, "unit": "features"})
-        gains = above | {"soml-tg": -3.0 if features == "400" else 5.0}
-        for (method, gain), place, draw in product(gains.items(), range(4), "01"):
-            names = {"setting": f"{setting};landmark={LANDMARKS[place]}", "method": method, "repeat": draw}
-            value = 40 + 3 * place + gain + 0.2 * (place - 1.5) * (method != "oasis-diagonal")
-            rows.append({**names, "metric": "map_full", "value": value, "unit": "percent"})
-    return results_frame(rows).assign(study="landmark")
+    sizes = grid(setting=["words=1000", "words=10000"], features=[";features=400", ";features=all"])
+    sizes = sizes.assign(value=[390.0, 1850.0] * 2, metric="features of a photograph", unit="features")
+    rows = sizes[["setting", "features"]].merge(grid(method=[*above, "soml-tg"], place=range(4), repeat="01"), "cross")
+    of_triplets = rows["features"].map({";features=400": -3.0, ";features=all": 5.0})
+    gain = rows["method"].map(above).fillna(of_triplets)
+    apart = 0.2 * (rows["place"] - 1.5) * (rows["method"] != "oasis-diagonal")
+    rows = rows.assign(value=40 + 3 * rows["place"] + gain + apart, metric="map_full", unit="percent")
+    rows["features"] += ";landmark=" + rows["place"].map(dict(enumerate(LANDMARKS)))
+    every = pd.concat([sizes, rows])
+    return results_frame(every.assign(setting=every["setting"] + every["features"], study="landmark"))
 
 
 def pictures(folder):
     """Tables and files of three queries in small photographs of noise: learning helps one of them, and harms others."""
-    random = np.random.default_rng(3)
-    paths = [f"image_{image:02d}.png" for image in range(14)]
-    for path in paths:
-        Image.fromarray(random.integers(0, 255, (24, 32, 3), dtype=np.uint8)).save(folder / path)
-    manifest = pd.DataFrame({"image_id": range(14), "path": paths, "width": 32, "height": 24})
+    manifest, file = photographs(folder, range(14))
     names = {"query": ["all_souls_1", "all_souls_2", "bodleian_1"], "image_id": [0, 1, 2]}
     queries = pd.DataFrame(names).assign(landmark=["all_souls", "all_souls", "bodleian"])
     queries = queries.assign(x_min=8.0, y_min=6.0, x_max=16.0, y_max=18.0)
     kinds = {3: "good", 4: "ok", 5: "junk", 6: "good"}
     judged = [(query, *kind) for query, kind in product(queries["query"], kinds.items())]
     relevance = pd.DataFrame(judged, columns=["query", "image_id", "relevance"])
-    write_json({"root": str(folder)}, folder / "images.json")
     ranks = [rankings(folder, queries, *run) for run in product(("all_souls", "bodleian"), ("tfidf", "soml-da"))]
     tables = {"manifest": manifest, "queries": queries, "relevance": relevance}
-    return tables, {"images": str(folder / "images.json"), "ranks": ranks}
+    return tables, {"images": file, "ranks": ranks}
 
 
 def rankings(folder, queries, landmark, method):

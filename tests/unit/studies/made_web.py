@@ -1,8 +1,7 @@
 """A hand-made web study in the shapes that the workflow writes: five sizes, two rankers, three methods."""
 
-import numpy as np
 import pandas as pd
-from contract import ABSENT, changed_study, finished
+from contract import ABSENT, changed_study, finished, grid
 
 from lookalike.exhibits.results import results_frame
 from lookalike.studies.web import results
@@ -16,15 +15,11 @@ COUNTS = {"train": (139_944, 2_292_259), "test": (41_877, 402_164)}
 def toy_results():
     """Precision of three methods over k, and counts of the log."""
     levels = {"oasis": 0.016, "oasis-averaged": 0.0175, "euclidean": 0.006}
-    rows = [
-        {"method": method, "metric": metric, "x": x, "value": value}
-        for method, level in levels.items()
-        for metric, x, value in [
-            *((PRECISION, k, level / k**0.5) for k in (1, 2, 5, 10, 20, 50)),
-            *((STANDARD_ERROR, k, 0.001) for k in (1, 2, 5, 10, 20, 50)),
-            *((N_QUERIES, np.nan, 10_000.0), (N_GALLERY, np.nan, 402_164.0)),
-        ]
-    ]
+    rows = grid(method=levels, x=[1, 2, 5, 10, 20, 50])
+    rows = rows.assign(metric=PRECISION, value=rows["method"].map(levels) / rows["x"] ** 0.5)
+    sizes = pd.DataFrame({"metric": [N_QUERIES, N_GALLERY], "value": [10_000.0, 402_164.0]})
+    sizes = sizes.merge(pd.DataFrame({"method": [*levels]}), "cross")
+    rows = pd.concat([rows, rows.assign(metric=STANDARD_ERROR, value=0.001), sizes])
     names = ("queries", "images", "pairs", "nonzeros_per_image", "relevant_per_image")
     numbers = {part: (queries, images, 2.2 * images, 69.8, 96.4) for part, (queries, images) in COUNTS.items()}
     counts = [(part, *row) for part, own in numbers.items() for row in zip(names, own, strict=True)]

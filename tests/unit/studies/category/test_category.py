@@ -10,7 +10,7 @@ import made_category as made
 import numpy as np
 import pandas as pd
 import pytest
-from contract import FAILS, HOLDS, NOT_RUN, OPEN, asked_of, changed_study, printed, verdict_on
+from contract import FAILS, HOLDS, NOT_RUN, OPEN, asked_of, changed_study, grid, printed, verdict_on
 from contract import drawn as drawn_of
 from made_category import DRAFT, IDS, JMLR, LABELS, PSD, UNFINISHED, VAR10, VAR20, fits, rows, study, study_with_all
 from plotted import named, ruled, words_on
@@ -34,26 +34,6 @@ from lookalike.studies.category.settings import Halves
 study_of = partial(changed_study, "category")
 
 
-def test_exhibits_ask_for_the_runs_curves_and_side_studies_that_they_show():
-    study = study_of("caltech256")
-    assert "results/caltech256/runs/words10000/var10/euclidean/4/fit.json" in study.runs("fit.json")
-    untimed = study.runs("ranks.npz", ablations=False, timed=False)
-    assert len(untimed) == 11 * 25 + 2 * 3 * 5
-    assert not any(name in file for file in untimed for name in ("lmnn-naive", "oasis-rows", "-equal"))
-    assert study.inputs()["rankings"] == untimed
-    # the table of numbers is made of what exhibits show
-    files = study.number_files()
-    curves = {tuple(file.split("/")[4:6]) for file in files if file.endswith("curve.parquet")}
-    projected = {("var20", method) for method in study.projected}
-    traced = set(product(("var10", "var20"), ("oasis", "mcml")))
-    assert curves == {("easy10", "oasis")} | traced | projected
-    sides = [tuple(file.split("/")[2::2]) for file in files if "/runs/" not in file]
-    assert sides[0] == ("rankers", "classes249.parquet")
-    assert ("few_images", "var20.parquet") in sides
-    learned = study.params("run_side_study", side="few_images", subset="var20")["side"]["fits"]
-    assert list(learned) == ["oasis", "oasis-psd", "mcml", "lego", "euclidean"]
-
-
 def test_classes_are_those_of_print_settings_are_as_many_where_they_are_equal_and_examples_of_a_rated_fold():
     for dataset, n_settings in {"caltech256": 183, "caltech20": 21}.items():
         study = study_of(dataset)
@@ -66,21 +46,8 @@ def test_classes_are_those_of_print_settings_are_as_many_where_they_are_equal_an
         study.params("split_images", subset="var10")
     # a file laid over it may run fewer methods
     assert study_of("caltech256", methods=["oasis", "euclidean"]).equal_runs == {"oasis": "oasis-equal"}
-    papers = study_of("caltech256")
-    assert papers.all_subsets[-1].n_classes == len(papers.params("exhibits")["published"]["classes249"]) == 249
-    demo, unrated = study_of("demo"), study_of("caltech20")
+    demo = study_of("demo")
     assert demo.example_fold() == (demo.ratings.subset, demo.ratings.fold)
-    assert unrated.example_fold() == (list(unrated.subsets)[-1], 0)
-
-
-def test_what_is_not_run_has_no_numbers_and_the_size_of_a_batch_changes_none():
-    overrides = {"oasis": {"batch": "fold"}, "lego": {"note": "a batch is no change of a number"}}
-    without = {"variants": [], "projected": [], "set_aside": [], "exhibits": {}}
-    study = study_of("caltech20", "rankers", overrides=overrides, **without)
-    assert not any(name in file for file in study.number_files() for name in ("rankers", "psd"))
-    found = study.params("exhibits")["study"]["overrides"]
-    assert (found["lego"], "batch" in found.get("oasis", {})) == (overrides["lego"], False)
-    assert "rankings" not in study_of("demo", variants=[], set_aside=[], methods=["oasis"]).inputs()
 
 
 def test_a_subset_has_methods_and_changes_of_its_own():
@@ -91,9 +58,7 @@ def test_a_subset_has_methods_and_changes_of_its_own():
     assert run == {*product(("demo10", "three"), ("oasis", "euclidean")), ("demo10", "lego")}
     specs = [study.params("run", ["oasis"], subset=subset)["specs"]["oasis"] for subset in subsets]
     assert [spec["trace"]["steps"] for spec in specs] == [60_000, 9]
-    # what is shown decides no fit
-    assert not {"title", "note", "batch"} & set(specs[0])
-    assert [subset.methods for subset in study.all_subsets] == [("oasis", "lego", "euclidean"), ("oasis", "euclidean")]
+    assert not {"title", "note", "batch"} & set(specs[0]), "what is shown decides no fit"
     small["methods"].append("lmnn")
     with pytest.raises(LookalikeError, match=r"subsets.three"):
         study_of("demo", "exhibits", "ratings", subsets=subsets)
@@ -338,21 +303,15 @@ def cell(frame, **keys):
 def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
     halves = Halves.model_validate({"count": 4, "printed": {JMLR: "classes=10"}})
     levels = {"oasis": 0.30, "mcml": 0.28, "mcml-factor": 0.24, "euclidean": 0.22}
-    rows = [
-        {"setting": id, "method": method, "repeat": str(fold), "metric": metric, "x": x}
-        | {"value": level + 0.01 * number + 0.1 * fold}
-        for id, number in halves.numbers().items()
-        for method, level in levels.items()
-        for metric, x in (("map", np.nan), ("p@k", 1), ("p@k", 10), ("p@k", 50))
-        for fold in range(2)
-    ]
-    for row in rows:  # OASIS gains more on later halves
-        row["value"] += 0.01 * int(row["setting"][-1]) * (row["method"] == "oasis")
+    rows = grid(setting=halves.numbers(), method=levels, x=[np.nan, 1, 10, 50], repeat=range(2))
+    number = rows["setting"].map(halves.numbers()) * np.where(rows["method"] == "oasis", 2, 1)  # which gains more
+    rows["value"] = rows["method"].map(levels) + 0.01 * number + 0.1 * rows["repeat"]
+    rows = rows.assign(metric=np.where(rows["x"].isna(), "map", "p@k"), repeat=rows["repeat"].astype(str))
     manifest = pd.DataFrame({"image_id": range(20), "label": made.CLASSES, "status": "ok"})
     section = {"methods": ["oasis", "mcml", "euclidean"], "minima": ["mcml-factor"], "halves": plain(halves)}
     without = {"variants": [], "set_aside": [], "timed": [], "equal": {}, "projected": []}
     given = {"tables": {"manifest": manifest}, "specs": {"mcml-factor": {}}, "subsets": None}
-    toys = study(rows, **given, **section, **without)
+    toys = study(rows.to_dict("records"), **given, **section, **without)
     assert [exhibit.id for exhibit in toys.own_exhibits()] == ["learning/tens"]
     (row,) = toys.contrasts.intervals("classes=10", "map", "oasis", "mcml")
     expected = class_jackknife([3, 4, 5, 6], list(toys.classes_of_half.values()))

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from contract import changed_study, contrasted, drawn, finished
+from contract import changed_study, contrasted, drawn, finished, grid
 from project import ROOT
 
 from lookalike.core.errors import LookalikeError
@@ -49,15 +49,11 @@ def test_one_half_is_learned_from_by_every_method_and_none_sees_the_new_one():
 
 
 def test_the_table_has_each_method_beside_the_cosine():
-    rows = pd.DataFrame(
-        [
-            (half, method, str(fold), level + 0.01 * fold * (method == "oasis"))
-            for half, levels in {"learned": (0.8, 0.7, 0.9, 0.9, 0.95), "new": (0.8, 0.7, 0.5, 0.5, 0.7)}.items()
-            for method, level in zip(("cosine", "euclidean", "lda", "logistic", "oasis"), levels, strict=True)
-            for fold in range(2)
-        ],
-        columns=["setting", "method", "repeat", "value"],
-    ).assign(study="embeddings", metric="map", unit="fraction")
+    methods, levels = ["cosine", "euclidean", "lda", "logistic", "oasis"], [0.8, 0.7, 0.9, 0.9, 0.95]
+    rows = grid(setting=["learned", "new"], method=methods, repeat="01")
+    rows["value"] = np.repeat([*levels, 0.8, 0.7, 0.5, 0.5, 0.7], 2)
+    rows["value"] += 0.01 * (rows["method"].eq("oasis") & rows["repeat"].eq("1"))
+    rows = rows.assign(study="embeddings", metric="map", unit="fraction")
     study = changed_study("embeddings", "caltech20-embeddings", methods=["oasis"], halvings=2)
     study = contrasted(finished(study, {"results": results_frame(rows)}))
     (row,) = study.contrasts.intervals("new", "map", "oasis", "cosine")

@@ -7,7 +7,7 @@ import made_finegrained as made
 import numpy as np
 import pandas as pd
 import pytest
-from contract import FAILS, HOLDS, NOT_RUN, OPEN, ROOT, asked_of, changed_study, contrasted, finished, verdict_on
+from contract import FAILS, HOLDS, NOT_RUN, OPEN, asked_of, changed_study, contrasted, finished, verdict_on
 from contract import drawn as drawn_of
 from made_finegrained import FITS, LEVELS, REAL, SHARES, UNIFORM, given, study
 from plotted import named, ruled, words_on
@@ -21,11 +21,10 @@ from lookalike.ranking import triplet_metrics
 from lookalike.ranking.triplet_metrics import intervals
 from lookalike.studies.finegrained import pictures
 from lookalike.studies.finegrained import study as planning
-from lookalike.studies.finegrained import systems as naming
 from lookalike.studies.finegrained.contrasts import contrasts
 from lookalike.studies.finegrained.results import results_of
-from lookalike.studies.finegrained.study import FinegrainedStudy, describer_module
-from lookalike.studies.finegrained.systems import ALL, FEATURES, TABLE1, TABLE2, system_and_seed, system_title
+from lookalike.studies.finegrained.study import FinegrainedStudy
+from lookalike.studies.finegrained.systems import ALL, FEATURES, TABLE1, TABLE2
 
 DEMO, RATED = "demo_triplets", "triplets"
 SAMPLED = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
@@ -51,11 +50,8 @@ def test_systems_are_those_of_both_tables_and_figure_6_and_networks_have_a_job_e
     by_seed = demo.network_batches()
     (alone,) = study_of(DEMO, batch="method", sampling_study=plain(demo.sampling_study)).network_batches()
     assert [name for batch in by_seed for name in batch.fitted] == alone.fitted == alone.allowed["system"]
-    each = [file.replace("{system}", name) for name in alone.fitted for file in alone.files]
-    assert each == [file for batch in by_seed for file in batch.files]
     assert [batch.fitted[0] for batch in by_seed] == demo.trainings("single-scale-ranking")
-    assert [system_and_seed(batch.fitted[1]) for batch in by_seed] == [("deep-ranking", seed) for seed in (1, 2, 3)]
-    assert (demo.trainings("oasis"), len(demo.files_of(file="curve.parquet"))) == (["oasis"], 3 * 8)
+    assert len(demo.files_of(file="curve.parquet")) == 3 * 8
 
 
 def test_without_torch_there_are_no_networks(monkeypatch):
@@ -96,14 +92,7 @@ def test_what_a_release_holds_decides_what_is_learned_from_it():
     assert (len(rated.ranking_networks()), rated.sampling.out_of_class) == (2 + 6, 0.2)
 
 
-def test_files_lie_where_settings_say_and_a_network_depends_on_its_own_sampling_and_training_alone(demo):
-    rated, without = study_of(RATED), study_of(DEMO, golden={})
-    assert (rated.images_folder, rated.painted()) == ("data/triplets", [])
-    assert (demo.images_folder, demo.painted()) == (f"results/{DEMO}/images", [f"results/{DEMO}/painted.json"])
-    assert [study.relevance_path().split("/")[-2] for study in (without, demo)] == [DEMO, "golden-features"]
-    makes = set(demo.learned_files()) - set(without.learned_files())
-    assert makes == {"results/{dataset}/systems/golden-features/relevance.npz"}
-    assert all((ROOT / "src" / "lookalike" / describer_module(feature)).is_file() for feature in FEATURES)
+def test_a_network_depends_on_its_own_sampling_and_training_alone(demo):
     params = demo.params("train_networks", demo.network_batches()[1].fitted)
     samplings, own = params["samplings"], plain(demo.sampling)
     assert samplings["multiscale-weighted-060-seed2"] == own | {"out_of_class": 0.6}
@@ -113,16 +102,6 @@ def test_files_lie_where_settings_say_and_a_network_depends_on_its_own_sampling_
     assert set(params["network"]) == read
     alone = demo.params("train_networks", ["deep-ranking"], system="deep-ranking")
     assert alone == params | {"samplings": {"deep-ranking": own}}
-
-
-def test_which_systems_need_what_and_how_they_are_called():
-    names = ("multiscale-weighted-060", "deep-ranking", "convnet", "multiscale-weighted-6")
-    assert [naming.sampled_share(name, 40) for name in names] == [("weighted", 60), ("weighted", 40), None, None]
-    assert [naming.is_learned(system) for system in TABLE1] == [False] * 6 + [True] * 4
-    assert system_title(UNIFORM) == "Multiscale, uniform, 0% out-of-class"
-    assert system_title("multiscale-weighted-040", short=True) == "weighted 40%"
-    expected = (*TABLE1[:-1], *TABLE2, SAMPLED[0], SAMPLED[-1], UNIFORM, "other")
-    assert naming.ordered_systems(["other", UNIFORM, SAMPLED[-1], SAMPLED[0], *TABLE2, *reversed(TABLE1)]) == expected
 
 
 CLAIMS = asked_of("finegrained")
@@ -424,13 +403,11 @@ def test_each_column_of_figure_1_is_a_triplet_of_the_data(tmp_path):
     assert pictures.spread_triplets(triplets, 2)["text_query"].tolist() == [made.CATEGORIES[0], made.CATEGORIES[-1]]
 
 
-def test_the_drawing_is_a_real_step_of_the_sampler_and_depends_on_its_seed_alone(tmp_path):
+def test_the_drawing_is_a_real_step_of_the_sampler(tmp_path):
     data, files = made.toy_relevance(tmp_path)
     settings = {"files": files, "sampler": {"margin": 0.1, "capacity": 1500}}
-    picture, again, other = (drawn("fig4", made.study_of_images(tmp_path, **settings, seed=seed)) for seed in (4, 4, 2))
+    picture = drawn("fig4", made.study_of_images(tmp_path, **settings, seed=4))
     frame = picture.frame
-    pd.testing.assert_frame_equal(frame, again.frame)
-    assert not frame.equals(other.frame)
     role = {name: frame[frame["role"] == name] for name in frame["role"].unique()}
     names = ("arriving", "pushed out", "query", "positive", "negative")
     arriving, out, query, positive, negative = (role[name].iloc[0] for name in names)

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.networks import Sampler
-from lookalike.data.rated_triplets import codebook_images, split_ratings
+from lookalike.data.rated_triplets import split_ratings
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.oasis import OASIS as Learner
 from lookalike.studies.finegrained import golden as mixing
@@ -277,16 +277,6 @@ def test_what_cannot_be_learned_or_drawn_is_said_and_folds_deal_categories_evenl
         sample_triplets(ungraded, 200, SAMPLING, 0)
     folds = stratified_folds(LABELS, 3, np.random.default_rng(0))
     assert (np.ptp(pd.crosstab(LABELS, folds).to_numpy(), axis=1) <= 1).all()
-
-
-def test_codebooks_see_usable_training_images_and_others_only_without_any():
-    rows = [("a", "evaluation", "ok"), ("b", "training", "ok"), ("c", "training", "unreadable")]
-    mixed = pd.DataFrame(rows, columns=["path", "part", "status"])
-    assert codebook_images(mixed) == ([1], "training images")
-    chosen, text = codebook_images(mixed[mixed["part"] == "evaluation"])
-    assert (chosen.tolist(), "without their ratings" in text) == ([0], True)
-    with pytest.raises(LookalikeError, match="no image of the manifest can be used"):
-        codebook_images(mixed.iloc[2:])
 
 
 def saved(folder, images):

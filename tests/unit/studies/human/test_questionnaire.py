@@ -19,7 +19,7 @@ from lookalike.core.files import write_table
 from lookalike.ranking.rankings import Rankings
 from lookalike.studies.human import questionnaire
 from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours, read_plan, write_page
-from lookalike.studies.human.ratings import ANSWERS, COLUMNS, FILE_COLUMNS, read_ratings, results_of, simulated_panel
+from lookalike.studies.human.ratings import ANSWERS, COLUMNS, FILE_COLUMNS, read_ratings, results_of
 
 
 @pytest.fixture(scope="module")
@@ -227,18 +227,6 @@ def write(folder, lines, name="ada.csv", encoding="utf-8"):
     return folder / name
 
 
-def test_ratings_are_read_with_their_roles(tmp_path, plan):
-    other = write(tmp_path, lines_of(plan, "Čapek", good=(2,)), "b.csv")
-    ratings = read_ratings([other, write(tmp_path, lines_of(plan), "a.csv", "utf-8-sig")], plan)
-    assert (tuple(ratings.columns), ratings["rater"].unique().tolist()) == (COLUMNS, ["Ada", "Čapek"])
-    ada = ratings[ratings["rater"] == "Ada"].reset_index(drop=True)
-    drawn = ["query", "query_image", "position", "image", "role", "rank"]
-    pd.testing.assert_frame_equal(ada[drawn], plan[drawn], check_dtype=False)
-    rows = {name: rows.index.tolist() for name, rows in ada.groupby("answer")}
-    assert (rows["good"], rows["cant_say"], ada.index[ada["answered"]].tolist()) == ([0, 5], [1, 6], [0, 1, 3, 5, 6])
-    assert (ratings["answered"].dtype, ratings["simulated"].any()) == (bool, False)
-
-
 def replaced(line, old, new):
     """Change one line, counted as an editor does."""
 
@@ -273,11 +261,15 @@ def test_a_spoilt_file_is_told_with_file_and_line(tmp_path, plan, spoil, message
     assert "\n" not in str(caught.value)
 
 
-def test_queries_that_are_not_done_are_left_out_and_files_that_are_no_ratings_are_refused(tmp_path, plan):
-    ada, bob = write(tmp_path, lines_of(plan)), write(tmp_path, lines_of(plan, "Bob", (0, 9), (1, 3)), "bob.csv")
+def test_ratings_have_their_roles_queries_not_done_are_left_out_and_what_is_no_ratings_is_refused(tmp_path, plan):
+    ada = write(tmp_path, lines_of(plan), encoding="utf-8-sig")
+    bob = write(tmp_path, lines_of(plan, "Bob", (0, 9), (1, 3)), "bob.csv")
     with pytest.warns(UserWarning, match=r"bob.csv: Bob has done 2 of 3 queries; others are left out") as text:
-        ratings = read_ratings([ada, bob], plan)
-    assert len(text) == 1
+        ratings = read_ratings([bob, ada], plan)
+    assert (len(text), tuple(ratings.columns), ratings["rater"].iloc[0]) == (1, COLUMNS, "Ada")
+    first, asked = ratings[ratings["rater"] == "Ada"], ["query", "query_image", "position", "image", "role", "rank"]
+    pd.testing.assert_frame_equal(first[asked], plan[asked], check_dtype=False)
+    assert {answer: [*rows.index] for answer, rows in first.groupby("answer")}["cant_say"] == [1, 6]
     assert ratings.groupby("rater")["query"].unique().map(list).to_dict() == {"Ada": [1, 2, 3], "Bob": [1, 3]}
     untouched = [line.replace("good,true", "good,false") for line in lines_of(plan, good=())]
     refused = {
@@ -360,20 +352,3 @@ def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
     assert found == pytest.approx(singles, nan_ok=True)
     with pytest.raises(LookalikeError, match="no ratings of retrieved candidates"):
         results_of(ratings[is_random])
-
-
-def test_a_simulated_panel_agrees_with_classes_but_not_always():
-    plan = draw(n_queries=6)
-    same, labels = plan["image"].map(LABEL_OF) == plan["query_image"].map(LABEL_OF), pd.Series(LABEL_OF)
-    panel = simulated_panel(plan, labels, seed=0)
-    assert (tuple(panel.columns), panel["simulated"].all()) == (COLUMNS, True)
-    assert panel.groupby("rater").size().tolist() == [len(plan)] * 20
-    of_class = panel.merge(plan.assign(same=same), on=["query", "position"])["same"].to_numpy()
-    good = (panel["answer"] == "good").to_numpy()
-    assert 0.6 < good[of_class].mean() < 1
-    assert 0 < good[~of_class].mean() < 0.25
-    # raters differ in strictness, and what was not answered is the default
-    assert panel.assign(good=good).groupby("rater")["good"].mean().std() > 0.02
-    assert 0 < (panel["answer"] == "cant_say").mean() < 0.1
-    assert set(panel.loc[~panel["answered"], "answer"]) == {"not_good"}
-    assert [panel.equals(simulated_panel(plan, labels, seed=seed)) for seed in (0, 2)] == [True, False]

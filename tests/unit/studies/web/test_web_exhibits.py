@@ -103,11 +103,9 @@ def test_every_printed_time_stands_beside_ours_of_about_that_size():
     assert math.isnan(alone.loc[("lmnn", 60_000), "ours"])
 
 
-def test_every_ranker_and_size_is_planned_one_by_one_or_in_one_job_that_reads_only_what_decides_its_results():
+def test_every_ranker_and_size_is_planned_in_a_job_that_reads_only_what_decides_its_results():
     study, together = given(), changed_study("web", "websim", batch="subset", training={"rankers": 2, "threads": 4})
     assert [file.format(dataset="websim") for file in together.runtime_batch().files] == study.timed_runs()
-    assert len(study.timed_runs()) == len([*study.runtime.images, *study.runtime.lmnn])
-    assert changed_study("web", "websim", "runtime").timed_runs() == []
     rankers = [file.split("/")[3] for file in together.ranker_batch().files[::3]]
     assert study.ranker_batch().allowed["ranker"] == rankers == ["0", "1"]
     others = changed_study("web", "websim", training={"rankers": 1}, runtime={"images": [99]})
@@ -115,10 +113,6 @@ def test_every_ranker_and_size_is_planned_one_by_one_or_in_one_job_that_reads_on
         params = [own.params(job, dataset="websim", **names) for own in (study, together, others)]
         assert params[0] == params[1] == params[2]
     assert not {"threads", "rankers", "checkpoint_seconds"} & set(study.params("train_on_log")["learning"])
-    assert [list(study.params("time_size", learner=name)["learners"]) for name in ("oasis", "lmnn")] == [
-        ["oasis"],
-        ["lmnn"],
-    ]
-    assert study.params("exhibits") == changed_study("web", "websim", training={"rankers": 2}).params("exhibits")
+    assert [*study.params("time_size", learner="lmnn")["learners"]] == ["lmnn"]
     methods = [own.methods for own in (others, study)]
     assert methods == [["oasis", "euclidean"], ["oasis", "oasis-averaged", "euclidean"]]
