@@ -24,16 +24,16 @@ def grid(**columns):
     return pd.MultiIndex.from_product(map(list, columns.values()), names=columns).to_frame(index=False)
 
 
-def photographs(folder, ids, size=(32, 24)):
-    """Write small images of noise, one an id; return their manifest, and the file that says where they lie."""
-    (folder / "images").mkdir(parents=True)
-    random, paths, sums = np.random.default_rng(0), [f"{id}.png" for id in ids], []
+def photographs(folder, paths, size=(32, 24)):
+    """Write small images of noise below a folder; return their manifest, and the file that says where they lie."""
+    random, sums = np.random.default_rng(0), []
     for path in (folder / "images" / path for path in paths):
+        path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(random.integers(0, 256, (*size[::-1], 3), dtype=np.uint8)).save(path)
         sums.append(hashlib.sha256(path.read_bytes()).hexdigest())
     write_json({"root": str(folder / "images")}, folder / "images.json")
-    columns = {"image_id": ids, "path": paths, "sha256": sums, "status": "ok", "width": size[0], "height": size[1]}
-    return pd.DataFrame(columns), str(folder / "images.json")
+    columns = {"path": paths, "sha256": sums, "status": "ok", "width": size[0], "height": size[1]}
+    return pd.DataFrame(columns).rename_axis("image_id").reset_index(), str(folder / "images.json")
 
 
 def printed(room):

@@ -99,8 +99,8 @@ def fits(subset="var10", **columns):
 
 def images(folder):
     """Tables and files of images, whose neighbours are random before learning, and after it those of their class."""
-    manifest, file = photographs(folder, IDS, (300, 224))
-    manifest = manifest.assign(label=LABELS)
+    manifest, file = photographs(folder, [f"{id}.png" for id in IDS], (300, 224))
+    manifest = manifest.assign(image_id=IDS, label=LABELS)
     files = {"images": file, "ranks": [str(folder / f"ranks-{number}.npz") for number in range(2)]}
     noise = np.random.default_rng(3).random((12, 4))
     learned = np.hstack([0.1 * noise, LABELS[:, None] == np.unique(LABELS)])

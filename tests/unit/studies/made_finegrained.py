@@ -2,8 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from contract import ABSENT, finished
-from PIL import Image
+from contract import ABSENT, finished, photographs
 
 from lookalike.core.files import write_array
 from lookalike.data.relevance import RelevanceData
@@ -120,18 +119,6 @@ def toy_outcomes():
     return pd.DataFrame(rows, columns=["system", "triplet", "outcome"])
 
 
-def toy_images(folder):
-    """Draw ten plain images of each of four categories; their manifest."""
-    rows = []
-    for code, label in enumerate(CATEGORIES):
-        (folder / label).mkdir(parents=True, exist_ok=True)
-        for number in range(PER_CATEGORY):
-            path = f"{label}/{number:04d}.png"
-            Image.fromarray(np.full((12, 16 - number, 3), 60 * code + number, dtype=np.uint8)).save(folder / path)
-            rows.append((len(rows), path, label))
-    return pd.DataFrame(rows, columns=["image_id", "path", "label"])
-
-
 MEASURED = ("convnet", "oasis", "deep-ranking")
 
 
@@ -142,7 +129,9 @@ def study_of_images(folder, levels=None, *, systems=MEASURED, outcomes=None, fil
         path = folder / "systems" / system / "distances.npy"
         write_array(np.arange(len(pairs), dtype=np.float32)[:: 1 if system == "oasis" else -1], path)
         distances.append(str(path))
-    tables = {"manifest": toy_images(folder / "images"), "triplets": toy_triplets(), "pairs": pairs}
+    labels = np.repeat(CATEGORIES, PER_CATEGORY)
+    manifest, _ = photographs(folder, [f"{label}/{number}.png" for number, label in enumerate(labels)])
+    tables = {"manifest": manifest.assign(label=labels), "triplets": toy_triplets(), "pairs": pairs}
     tables["outcomes"] = toy_outcomes() if outcomes is None else outcomes
     found = {"images_folder": str(folder / "images")}
     settings = {"kind": BY_CLASS, "surroundings": found, "fits": FITS} | settings

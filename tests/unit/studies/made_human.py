@@ -72,10 +72,10 @@ def given(kind="folder"):
 
 def make_study(folder, *, ratings=None, rankings=None, kind="folder"):
     """A study whose images and rankings lie in a folder."""
-    manifest, file = photographs(folder, IDS)
+    manifest, file = photographs(folder, [f"{id}.png" for id in IDS])
     (rankings or make_rankings()).save(folder / "ranks.npz")
     results = results_of(make_ratings(n_queries=2) if ratings is None else ratings)
-    tables = {"manifest": manifest.assign(label=LABELS), "results": results}
+    tables = {"manifest": manifest.assign(image_id=IDS, label=LABELS), "results": results}
     return contrasted(finished(given(kind), tables, {"images": file, "ranks": str(folder / "ranks.npz")}))
 
 

@@ -68,7 +68,7 @@ def lead_rows():
 
 def pictures(folder):
     """Tables and files of three queries in small photographs of noise: learning helps one of them, and harms others."""
-    manifest, file = photographs(folder, range(14))
+    manifest, file = photographs(folder, [f"{image}.png" for image in range(14)])
     names = {"query": ["all_souls_1", "all_souls_2", "bodleian_1"], "image_id": [0, 1, 2]}
     queries = pd.DataFrame(names).assign(landmark=["all_souls", "all_souls", "bodleian"])
     queries = queries.assign(x_min=8.0, y_min=6.0, x_max=16.0, y_max=18.0)

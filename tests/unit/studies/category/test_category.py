@@ -400,8 +400,6 @@ def test_tables_have_the_papers_form():
 def test_numbers_of_other_data_say_so_and_those_of_steps_are_as_many_as_validation_gives():
     table, toys = drawn_of(study_with_all(kind="synthetic"), f"{JMLR}/table4")
     assert "Synthetic images." in toys.differences(table)
-    sentence = "Toys (images made by code), 1,000 visterms; mean ± standard deviation over 5 folds."
-    assert toys.data_sentence(table) == sentence
     # no hollow markers
     assert not drawn_of(toys, f"{JMLR}/fig6")[0].frame["method"].str.contains("printed").any()
     recorded = {"n_updates": (900.0, 900.0), "n_steps": (500.0, 1000.0), "cpu_seconds_fit": (6.0, 60.0)}

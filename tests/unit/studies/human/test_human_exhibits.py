@@ -45,17 +45,15 @@ def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id,
     output, entry = drawn(study, id)
     labels, found = dict(zip(IDS, LABELS, strict=True)), make_rankings()
     assert queries(output) == visible
-    words, signs = words_on(output.canvas), []
-    for _, images in output.frame.groupby("row"):
-        query, results = images.iloc[0], images.iloc[1:]
-        own = found.query_ids.tolist().index(query["image_id"])
-        assert list(results["image_id"]) == list(found.query_ids[found.neighbours[own, :5]])
-        right = [labels[image] == query["class"] for image in results["image_id"]]
-        assert list(results["relevant"]) == ["yes" if flag else "no" for flag in right]
-        signs += ["✓" if flag else "✗" for flag in right]
-        assert f"{query['class'][4:]}\nAP {100 * query['average_precision']:.1f}%" in words
-        assert results["score"].is_monotonic_decreasing
-    assert [word for word in words if word in ("✓", "✗")] == signs
+    words, first = words_on(output.canvas), dict(zip(IDS, IDS[found.neighbours[:, :5]], strict=True))
+    results = output.frame[output.frame["role"] != "query"]
+    assert results["image_id"].tolist() == np.concatenate([first[query] for query in visible]).tolist()
+    right = results["image_id"].map(labels) == results["row"].map(dict(enumerate(map(labels.get, visible), start=1)))
+    assert results["relevant"].eq("yes").tolist() == right.tolist()
+    assert [word == "✓" for word in words if word in ("✓", "✗")] == right.tolist()
+    assert results.groupby("row")["score"].is_monotonic_decreasing.all()
+    (query, *_) = output.frame.to_dict("records")
+    assert f"{query['class'][4:]}\nAP {100 * query['average_precision']:.1f}%" in words
     rule = {
         4: "picked by hand: of all (12), these are the 4 of highest average precision (AP), at most one of each class",
         3: "of those without an image of their class among the first 5 (5), these are the 3 of lowest",

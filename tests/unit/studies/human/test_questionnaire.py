@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from contract import photographs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_human import IMAGES, LABEL_OF, NEIGHBOURS, PATH_OF, PATHS, draw
@@ -29,10 +30,7 @@ def plan():
 
 @pytest.fixture
 def images(tmp_path):
-    rng = np.random.default_rng(0)
-    for path in PATHS:
-        (tmp_path / "images" / path).parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(rng.integers(0, 256, (30, 40, 3), dtype=np.uint8)).save(tmp_path / "images" / path)
+    photographs(tmp_path, PATHS)
     return tmp_path / "images"
 
 
