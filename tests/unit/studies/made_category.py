@@ -15,7 +15,7 @@ from lookalike.studies.category import contrasts
 from lookalike.studies.category.results import results_of, times_of
 
 NOISE = (-0.002, -0.001, 0.0, 0.001, 0.002)
-"""What folds add to a level; alike for all methods unless turned round."""
+"""What folds add to a level; alike for all methods."""
 UNFINISHED = "choosing and fitting took more than 600 s, in the final fit"
 CLASSES = [f"{n:03d}.class" for n in range(20)]
 JMLR, DRAFT = "oasis-jmlr-2010", "oasis-2009-draft"
@@ -71,18 +71,14 @@ def study(numbers=(), *, fits=NO_FITS, tables=(), files=(), queries=(), **settin
         return contract.contrasted(toys)
 
 
-def rows(metric="map", *, steps=(), subset="var10", turned=(), **levels):
-    """A number of five folds at a level a method, or along steps, which are 0, 1000, 2000, ... unless told.
-
-    Methods that are `turned` have the folds' noise the other way round.
-    """
+def rows(metric="map", *, steps=(), subset="var10", **levels):
+    """A number of five folds at a level a method, or along steps, which are 0, 1000, 2000, ... unless told."""
     found = []
     for method, values in levels.items():
         at = [np.nan] if np.isscalar(values) else steps or range(0, 1000 * len(values), 1000)
         names = {"setting": subset, "method": method.replace("_", "-"), "metric": metric}
         for x, value in zip(at, np.atleast_1d(values), strict=True):
-            noises = enumerate(-10 * noise if method in turned else noise for noise in NOISE)
-            found += [{**names, "repeat": str(fold), "x": x, "value": value + noise} for fold, noise in noises]
+            found += [{**names, "repeat": str(n), "x": x, "value": value + noise} for n, noise in enumerate(NOISE)]
     return found
 
 

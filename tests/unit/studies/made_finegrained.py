@@ -21,7 +21,8 @@ SCORES = [2735, 2935, 2863, 3064, 3099, 3556, 6356, 6813, 7165, 7004, 5772, 6245
 SYSTEMS = [*TABLE1, *TABLE2[:-1]]
 LEVELS = dict(zip(SYSTEMS, zip(PRECISIONS, (score / 1000 for score in SCORES), strict=True), strict=True)) | SHARES
 """System to its precision and its score in thousands, as the paper prints them where it does."""
-KINDS = ("in-class", "out-of-class")
+KINDS, REACH = ("in-class", "out-of-class"), 0.3
+"""Kinds of negatives, and how far the interval of a precision reaches, in points."""
 REAL = {"kind": "triplets", "title": "our triplets"}
 """Settings of triplets that people rated."""
 FITS = {
@@ -31,14 +32,14 @@ FITS = {
 """How a training of DeepRanking ended, and what the paper's text tells of an embedding."""
 
 
-def toy_numbers(levels, k, reach, kinds, seeds):
+def toy_numbers(levels, k, seeds):
     """Return what a bootstrap gives of levels and all pairs; kinds of negatives differ by 6 points in precision."""
     rows, names = [], triplet_metrics.metric_names(k)
     for system, (precision, thousands) in levels.items():
-        for subset, shift in (("all", 0), *zip(kinds, (-6, 6), strict=False)):
+        for subset, shift in (("all", 0), *zip(KINDS, (-6, 6), strict=True)):
             n = 14_000 if subset == "all" else 7_000
             score = thousands * n / 14
-            values = (precision + shift, reach), (score, 2 * reach * n / 100), (100 * score / n, 2 * reach)
+            values = (precision + shift, REACH), (score, 2 * REACH * n / 100), (100 * score / n, 2 * REACH)
             about = {"system": system, "subset": subset, "n_triplets": n, "n_queries": n // 4, "median_pool": 1_000}
             about["n_seeds"] = seeds if is_network(system) else 1
             for metric, (value, own) in zip(names, values, strict=True):
@@ -46,7 +47,7 @@ def toy_numbers(levels, k, reach, kinds, seeds):
     frame = pd.DataFrame(rows)
     keys = ["subset", "metric", "n_queries"]
     pairs = frame.merge(frame, on=keys, suffixes=("_a", "_b")).query("system_a != system_b")
-    gap, own = pairs["value_a"] - pairs["value_b"], np.where(pairs["metric"] == names[1], 140 * reach, reach)
+    gap, own = pairs["value_a"] - pairs["value_b"], np.where(pairs["metric"] == names[1], 140 * REACH, REACH)
     pairs = pairs.assign(difference=gap, low=gap - own, high=gap + own, p_value=np.where(gap.abs() <= own, 0.6, 0.001))
     return frame, pairs[list(triplet_metrics.CONTRAST_COLUMNS)]
 
@@ -71,10 +72,10 @@ def given(*, kind="synthetic_triplets", title="demo triplets", seed=1, surroundi
     return own
 
 
-def study(levels=LEVELS, *, reach=0.8, kinds=KINDS, seeds=3, curves=(), fits=(), tables=(), files=(), **settings):
+def study(levels=LEVELS, *, seeds=3, curves=(), fits=(), tables=(), files=(), **settings):
     """The study of these numbers, as if a bootstrap had given them; every seed of a network has the same ones."""
     own = given(**settings)
-    levels, pairs = toy_numbers(levels, own.score.k, reach, kinds, seeds)
+    levels, pairs = toy_numbers(levels, own.score.k, seeds)
     trained = levels.loc[levels.index.repeat(levels["n_seeds"])]
     seed = trained.groupby(["system", "subset", "metric"]).cumcount() + 1
     trained = trained.assign(system=list(map(training_name, trained["system"], seed)))

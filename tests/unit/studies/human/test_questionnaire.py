@@ -300,23 +300,17 @@ def random_ratings(seed, n_raters, n_queries):
     return pd.DataFrame(rows, columns=list(COLUMNS)).sample(frac=1, random_state=seed)
 
 
-def by_loops(ratings):
+def by_loop(ratings):
     """By query, rater, method, metric and place: precisions, average precision, and the share of others who agree."""
-    answers, found = {}, {}
-    for row in ratings.itertuples():
-        answers.setdefault((row.query, row.rater), {})[row.role, row.rank, row.position] = row.answer == "good"
-    for (query, rater), own in answers.items():
-        place, parts = (f"query={query}", rater), {"retrieved": [], "random": []}
-        for (role, *_), good in sorted(own.items()):
-            parts[role].append(good)
-        precision = [np.mean(parts["retrieved"][:k]) for k in range(1, DEPTH + 1)]
-        hits = [value for value, good in zip(precision, parts["retrieved"], strict=True) if good]
-        others = [name for (same, other), name in answers.items() if same == query and other != rater]
-        agreed = [np.mean([name[image] for name in others]) for image, good in own.items() if good and others]
+    rated, found = ratings.assign(good=ratings["answer"] == "good").sort_values("rank"), {}
+    for (query, rater), own in rated.groupby(["query", "rater"]):
+        place, hits = (f"query={query}", rater), own.loc[own["role"] == "retrieved", "good"].to_numpy()
+        precision = np.cumsum(hits) / np.arange(1, DEPTH + 1)
+        others = rated[(rated["query"] == query) & (rated["rater"] != rater)].groupby("position")["good"].mean()
         found |= {(*place, "oasis", "p@k", k): value for k, value in enumerate(precision, start=1)}
-        found[*place, "oasis", "ap", 0] = np.mean(hits) if hits else 0.0
-        found[*place, "raters", "precision", 0] = np.mean(agreed) if agreed else np.nan
-        found[*place, "random", "precision", 0] = np.mean(parts["random"])
+        found[*place, "oasis", "ap", 0] = precision[hits].mean() if hits.any() else 0.0
+        found[*place, "raters", "precision", 0] = others.reindex(own.loc[own["good"], "position"]).mean()
+        found[*place, "random", "precision", 0] = own.loc[own["role"] == "random", "good"].mean()
     return pd.Series(found).rename_axis(["setting", "repeat", "method", "metric", "x"])
 
 
@@ -324,7 +318,7 @@ def by_loops(ratings):
 @given(seed=st.integers(0, 10**6), n_raters=st.integers(1, 4), n_queries=st.integers(1, 3))
 def test_every_number_is_that_of_a_loop(seed, n_raters, n_queries):
     ratings = random_ratings(seed, n_raters, n_queries)
-    result, numbers = results_of(ratings).fillna({"x": 0}), by_loops(ratings)
+    result, numbers = results_of(ratings).fillna({"x": 0}), by_loop(ratings)
     of_queries = result[result["setting"] != ""].set_index(numbers.index.names)["value"]
     assert of_queries.to_dict() == pytest.approx(numbers.to_dict(), nan_ok=True)
     curve = numbers.xs("p@k", level="metric").groupby("x").mean()
