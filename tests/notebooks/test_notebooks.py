@@ -24,18 +24,14 @@ TIMEOUT = 300
 """Seconds a cell may take: kernels may have to be compiled first, on a machine that does other things too."""
 
 
-class Executed:
+class Executed(dict):
     """The outputs of a notebook's cells, by the cells' names."""
 
-    def __init__(self, notebook):
-        self.outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
-
-    def text(self, cell, *streams):
-        own = [output for output in self.outputs[cell] if output.output_type == "stream"]
-        return "".join(output.text for output in own if output.name in (streams or ("stdout", "stderr")))
+    def text(self, cell, streams=("stdout", "stderr")):
+        return "".join(output.text for output in self[cell] if output.get("name") in streams)
 
     def displayed(self, cell, kind="text/html"):
-        return [output.data[kind] for output in self.outputs[cell] if kind in output.get("data", {})]
+        return [output.data[kind] for output in self[cell] if kind in output.get("data", {})]
 
     def html(self, cell):
         (html,) = self.displayed(cell)
@@ -69,7 +65,7 @@ def execute(kernels, tmp_path):
             client = NotebookClient(notebook, km=manager, timeout=TIMEOUT, resources={"metadata": {"path": str(work)}})
             client.execute(env=environment)
             assert not list(work.iterdir()), "a notebook writes nothing into the folder that it runs in"
-            return Executed(notebook)
+            return Executed({cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"})
 
         yield run
 
@@ -86,9 +82,9 @@ BY_HAND = {"oasis_jmlr_2010": ["step-by-hand"], "oasis_2009_draft": ["steps"]}
 @pytest.mark.parametrize("name", [name for name in OF_PAPERS if name != "soml_aaai_2014"])
 def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
     done = execute(name, LOOKALIKE_RESULTS=tiny_demo.folder / "results")
-    assert not "".join(done.text(cell, "stderr") for cell in done.outputs)
+    assert not "".join(done.text(cell, ["stderr"]) for cell in done)
     assert "synthetic" in done.html("setup")
-    pieces = [done.html(cell) for cell in done.outputs if cell.startswith("show-")]
+    pieces = [done.html(cell) for cell in done if cell.startswith("show-")]
     marks = ("data:image/png;base64,", "<table", "is not among the results")
     drawn, tables, missing = (sum(mark in html for html in pieces) for mark in marks)
     assert drawn + tables >= len(pieces) - missing > len(pieces) / 2
@@ -96,7 +92,7 @@ def test_a_papers_notebook_shows_its_exhibits(execute, tiny_demo, name):
     assert tables or name == "oasis_nips_2009"
     assert len(done.displayed("question-drawn", "image/png")) == 1
     assert "Primary: " in done.html("claims")
-    for cell in done.outputs:
+    for cell in done:
         assert all(difference < 1e-6 for difference in numbers(done.text(cell))), done.text(cell)
     assert all(numbers(done.text(cell)) for cell in BY_HAND.get(name, ()))
     if name == "oasis_jmlr_2010":
