@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -226,29 +227,23 @@ LIMITS = {"LARGEST_MODEL": "at most 0 MB are read", "LARGEST_TEXT": "more than a
 
 
 @pytest.mark.parametrize(("limit", "words"), LIMITS.items())
-def test_a_model_that_is_too_large_is_neither_read_nor_written(tmp_path, monkeypatch, limit, words):
+def test_a_long_text_is_an_array_and_a_model_that_is_too_large_is_neither_read_nor_written(
+    tmp_path, monkeypatch, limit, words
+):
     write_model(whole := tmp_path / "whole.lookalike", KIND, ABOUT, {"a": X})
-    monkeypatch.setattr(model_file, limit, 1000)
-    for read in (model_file.read_model, model_file.read_about):
-        with pytest.raises(LookalikeError, match=words):
-            read(whole, KIND)
-    if limit == "LARGEST_TEXT":
-        with pytest.raises(LookalikeError, match=r"the names of all rows .*: give fewer rows"):
-            write_model(tmp_path / "large.lookalike", KIND, ABOUT, {"a": X})
-        assert list(tmp_path.iterdir()) == [whole]
-
-
-def test_a_text_that_no_header_holds_is_an_array_and_says_the_same(tmp_path, monkeypatch):
-    whole, long, short = (tmp_path / f"{name}.lookalike" for name in ("whole", "long", "short"))
-    write_model(whole, KIND, ABOUT, {"a": X})
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch:  # where no header holds the text, an array does
         patch.setattr(model_file, "LARGEST_HEADER", 1000)
-        write_model(long, KIND, ABOUT, {"a": X})
+        write_model(long := tmp_path / "long.lookalike", KIND, ABOUT, {"a": X})
     with safe_open(long, framework="numpy") as file:
         assert not file.metadata()
     assert model_file.read_about(long, KIND) == model_file.read_about(whole, KIND)
-    write_model(short, KIND, *model_file.read_model(long, KIND))
+    write_model(short := tmp_path / "short.lookalike", KIND, *model_file.read_model(long, KIND))
     assert short.read_bytes() == whole.read_bytes()
-    monkeypatch.setattr(model_file, "LARGEST_TEXT", 1000)
-    with pytest.raises(LookalikeError, match="more than any model"):
-        model_file.read_about(long, KIND)
+    monkeypatch.setattr(model_file, limit, 1000)
+    for read, path in product((model_file.read_model, model_file.read_about), (whole, long)):
+        with pytest.raises(LookalikeError, match=words):
+            read(path, KIND)
+    if limit == "LARGEST_TEXT":
+        with pytest.raises(LookalikeError, match=r"the names of all rows .*: give fewer rows"):
+            write_model(tmp_path / "large.lookalike", KIND, ABOUT, {"a": X})
+        assert {*tmp_path.iterdir()} == {whole, long, short}

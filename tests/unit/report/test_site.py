@@ -459,13 +459,8 @@ def test_an_exhibit_is_shown_with_its_caption_and_notes_as_text_and_a_figure_wit
     figure = Results(folder).exhibit("demo_triplets", DEEP, "fig5")
     alternative = 'alt="Figure 5: Differences, figure of demo_triplets title"'
     assert f'{alternative} src="data:image/png;base64,iVBOR' in figure._repr_html_()
-    picture = figure.picture()
-    assert picture
-    picture.unlink()
-    picture.mkdir()
+    figure.picture().unlink()
     assert "<table" not in figure._repr_html_()
-    (folder / "demo" / "exhibits" / JMLR / "fig6.png").write_text("")
-    assert 'base64,"' in Results(folder).exhibit("demo", JMLR, "fig6")._repr_html_()
 
 
 def test_the_overview_has_every_exhibit_with_its_state_and_says_what_makes_one_that_was_not_made(toys):

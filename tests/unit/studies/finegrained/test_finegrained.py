@@ -374,9 +374,6 @@ def test_curves_of_each_network_are_in_panels_of_their_own_on_axes_that_its_phas
     assert {tuple(named(axis)) for axis in figure.canvas.axes} == {("training", "held out")}
     ends = [axis.get_ylim() for axis in figure.canvas.axes]
     assert ends[2:4] == ends[4:6] == ends[6:8]
-    bare = {"deep-ranking": curves["deep-ranking"].drop(columns=["validation_loss", "validation_precision"])}
-    figure = drawn("curves", made.study(curves=bare))
-    assert [named(axis) for axis in figure.canvas.axes] == [["training"]] * 2
 
 
 def test_each_column_of_figure_1_is_a_triplet_of_the_data(tmp_path):

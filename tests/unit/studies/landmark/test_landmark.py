@@ -38,7 +38,6 @@ def test_jobs_read_only_what_decides_their_results_and_no_words_where_counts_are
     ("dataset", "methods", "after"),
     [
         (OXFORD, "", "soml-da"),
-        (DEMO, "tfidf soml-da soml-tg", "soml-da"),
         (DEMO, "qpao soml-tg tfidf", "soml-tg"),
         (DEMO, "soml-da", None),
         (DEMO, "tfidf", None),
