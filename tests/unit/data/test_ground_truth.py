@@ -8,6 +8,7 @@ import pytest
 from made_place import TEXT
 
 from lookalike.core.errors import LookalikeError
+from lookalike.core.seeds import generator
 from lookalike.data import ground_truth
 
 COLUMNS = ["query", "landmark", "image_id", "x_min", "y_min", "x_max", "y_max"]
@@ -150,30 +151,18 @@ def drawn(manifest, landmarks=("gate", "old_fort"), distractors=("distractors",)
 
 @pytest.mark.parametrize("name", ["photograph of {folder} {place:03d}.jpg", "unnamed {place}.jpg"])
 def test_a_folder_of_photographs_is_a_landmark_whose_queries_are_drawn(name):
-    manifest = photographs(name=name)  # equal names of files in two folders are two images
-    queries, relevance = drawn(manifest)
-    assert (list(queries), list(relevance)) == (COLUMNS, ["query", "image_id", "relevance"])
-    assert queries["query"].tolist() == [f"{landmark}_{n}" for landmark in ("gate", "old_fort") for n in (1, 2, 3)]
-    labels = manifest["label"][queries["image_id"]]
-    assert labels.tolist() == ["gate"] * 3 + ["old fort"] * 3
-    assert queries["image_id"].is_unique
-    assert (queries[["x_min", "y_min", "x_max", "y_max"]] == [0, 0, 100, 80]).all(axis=None)
-    good = manifest.groupby("label")["image_id"].apply(list)
-    for query in queries.itertuples():
-        own = relevance[relevance["query"] == query.query]
-        assert set(own["relevance"]) == {"good"}
-        assert own["image_id"].tolist() == good[manifest["label"][query.image_id]]
-
-
-def test_a_draw_depends_on_the_seed_and_the_order_of_paths_alone():
-    first = drawn(photographs())[0]
-    numbered = photographs(name="{place:04d}.jpg")
-    assert drawn(numbered.sample(frac=1, random_state=0))[0].equals(first)
-    assert drawn(photographs(), seed=1)[0]["image_id"].tolist() != first["image_id"].tolist()
-    # another landmark, or one more distractor, changes no queries
-    assert drawn(numbered, landmarks=["old_fort"])[0]["image_id"].tolist() == first["image_id"].tolist()[3:]
-    unusable = photographs().assign(status=lambda rows: np.where(rows.index == 0, "unreadable", "ok"))
-    assert 0 not in drawn(unusable)[1]["image_id"].to_numpy()
+    """By a stream named after it; equal names of files in two folders are two images."""
+    manifest = photographs(name=name)
+    manifest.loc[7, "status"] = "unreadable"
+    queries, relevance = [], []
+    for landmark in ("gate", "old_fort"):
+        own = manifest.loc[manifest["label"].eq(landmark.replace("_", " ")) & (manifest["status"] == "ok"), "image_id"]
+        order = generator(5, "landmark", landmark, "queries").permutation(len(own))[:3]
+        queries += [(f"{landmark}_{n}", landmark, own.iloc[place], 0, 0, 100, 80) for n, place in enumerate(order, 1)]
+        relevance += [(f"{landmark}_{n}", image, "good") for n in (1, 2, 3) for image in own]
+    found = drawn(manifest.sample(frac=1, random_state=0), seed=5)
+    assert [list(table) for table in found] == [COLUMNS, ["query", "image_id", "relevance"]]
+    assert [list(table.itertuples(index=False, name=None)) for table in found] == [queries, relevance]
 
 
 @pytest.mark.parametrize(

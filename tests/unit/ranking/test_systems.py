@@ -1,5 +1,7 @@
 """What compares systems: tests of differences, distances of pairs, and metrics of rated triplets with intervals."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import t as t_distribution
 
 from lookalike.core.errors import LookalikeError
-from lookalike.data.splits import half_of
-from lookalike.ranking import statistics
+from lookalike.core.seeds import generator
+from lookalike.ranking import statistics, triplet_metrics
 from lookalike.ranking.comparison import class_jackknife, clustered_bootstrap, corrected_t_test, holm, paired
 from lookalike.ranking.distances import DISTANCES, distances_of_rows, pair_distances
 from lookalike.ranking.triplet_metrics import Bootstrap, candidate_pairs, contrasts, intervals, outcomes
@@ -25,22 +27,11 @@ SIZES = {"n_train": 40, "n_test": 25}
 OASIS, EUCLIDEAN = queries_of(0.40), queries_of(0.30, seed=1)
 
 
-def test_the_jackknife_over_classes_is_that_of_the_mean_where_each_set_is_a_class():
-    found = class_jackknife([1, 2, 6], [["a"], ["b"], ["c"]])
-    # the means without a class are 4, 3.5 and 1.5; the variance is 2/3 of 3.5, as s^2 / n of the three numbers is
-    assert (found.mean, found.std, found.statistic) == pytest.approx((3, 7**0.5, 3 / (7 / 3) ** 0.5))
-    assert found.high - found.mean == pytest.approx(4.302653 * (7 / 3) ** 0.5)
-
-
-@pytest.mark.parametrize(("of_classes", "of_sets", "times"), [(1.0, 0.0, 1.7), (0.0, 1.0, 4.5)])
-def test_the_jackknife_over_halves_is_as_wide_as_the_documentation_says(of_classes, of_sets, times):
-    classes, random = [f"{number:02d}" for number in range(20)], np.random.default_rng(3)
-    halves = [half_of(classes, number, 2010) for number in range(1, 21)]
-    holds = np.array([[name in half for name in classes] for half in halves], dtype=np.float64)
-    worlds = of_classes * random.normal(size=(400, 20)) @ holds.T / 10 + of_sets * random.normal(size=(400, 20))
-    found = [class_jackknife(world, halves) for world in worlds]
-    error = np.sqrt(np.mean([(test.mean / test.statistic) ** 2 for test in found]))
-    assert error / np.std([test.mean for test in found]) == pytest.approx(times, rel=0.1)
+def test_the_jackknife_leaves_out_a_class_at_a_time():
+    found = class_jackknife([1, 2, 6, 3], ["ab", "cd", "ac", "bd"])
+    # the means without a class are 2.5, 4, 2 and 3.5; the variance is 3/4 of their squares around 3, which come to 2.5
+    assert (found.mean, found.std, found.statistic) == pytest.approx((3, (14 / 3) ** 0.5, 3 / 1.875**0.5))
+    assert found.high - found.mean == pytest.approx(3.182446 * 1.875**0.5)
 
 
 def test_corrected_t_is_that_of_nadeau_and_bengio():
@@ -59,9 +50,10 @@ def test_equal_differences_and_a_single_one(value, p, statistic):
     assert corrected_t_test([value], **SIZES) == pytest.approx((value, *[np.nan] * 5), nan_ok=True)
 
 
-def test_the_bootstrap_is_that_of_resampled_tables(monkeypatch):
+@pytest.mark.parametrize("share", [0.6, 0.2])  # of so few a draw has no image of some folds, which are left out of it
+def test_the_bootstrap_is_that_of_resampled_tables(monkeypatch, share):
     rng = np.random.default_rng(1)
-    image, fold = np.nonzero(rng.random((12, 5)) < 0.6)
+    image, fold = np.nonzero(rng.random((12, 5)) < share)
     table = pd.DataFrame({"image_id": image, "fold": fold, "difference": rng.normal(size=12)[image] + 0.1 * fold})
     images = np.unique(table["image_id"])
     means = []
@@ -73,22 +65,10 @@ def test_the_bootstrap_is_that_of_resampled_tables(monkeypatch):
     assert interval == pytest.approx((estimate, *np.percentile(means, [2.5, 97.5])), abs=1e-12)
     shuffled = table.sample(frac=1, random_state=0)
     assert clustered_bootstrap(shuffled, 50, random_state=np.random.default_rng(7)) == interval
-    assert clustered_bootstrap(table, 50, random_state=1) != interval
     monkeypatch.setattr(statistics, "BLOCK_CELLS", 40)
     assert clustered_bootstrap(table, 50, random_state=7) == pytest.approx(interval, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("images", "folds", "values", "expected"),
-    [
-        ([0, 1], [0, 1], [1.0, 3.0], (2.0, 1.0, 3.0)),  # a fold of which a draw has no image is left out of it
-        ([4, 4], [0, 1], [0.1, 0.3], (0.2, np.nan, np.nan)),  # one image has no interval
-        ([0, 0, 0, 0], [0, 0, 0, 1], [0.0, 0.0, 0.0, 1.0], (0.5, np.nan, np.nan)),  # folds weigh the same
-    ],
-)
-def test_bootstraps_of_small_tables(images, folds, values, expected):
-    table = pd.DataFrame({"image_id": images, "fold": folds, "difference": values})
-    assert tuple(clustered_bootstrap(table, 200, random_state=0)) == pytest.approx(expected, nan_ok=True)
+    single = pd.DataFrame({"image_id": 4, "fold": [0, 1], "difference": [0.1, 0.3]})
+    assert clustered_bootstrap(single, 50, random_state=7) == pytest.approx((0.2, np.nan, np.nan), nan_ok=True)
 
 
 PROBABILITIES = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.02, 1.0])), max_size=12)
@@ -155,24 +135,18 @@ def pairs_of(query, candidate):
     return pd.DataFrame({"query": np.int32(query), "candidate": np.int32(candidate)})
 
 
+VECTORS = np.random.default_rng(0).random((5, 20_000), np.float32)
+VECTORS[[1, 3]] = np.nan
+
+
 @pytest.mark.parametrize("name", DISTANCES)
-def test_long_rows_of_a_memory_map_are_summed_as_in_double_precision(name, tmp_path):
-    vectors, queries, candidates = np.random.default_rng(0).random((5, 20_000), np.float32), [4, 1, 0], [2, 0, 3]
-    np.save(tmp_path / "vectors.npy", vectors)
-    mapped = np.load(tmp_path / "vectors.npy", mmap_mode="r")
-    expected = [written_out(vectors[a], vectors[b], name) for a, b in zip(queries, candidates, strict=True)]
+def test_long_rows_of_a_memory_map_are_summed_as_in_double_precision_and_missing_ones_have_no_distance(name, tmp_path):
+    np.save(tmp_path / "vectors.npy", VECTORS)
+    mapped, queries, candidates = np.load(tmp_path / "vectors.npy", mmap_mode="r"), [4, 2, 0], [2, 0, 4]
+    expected = [written_out(VECTORS[a], VECTORS[b], name) for a, b in zip(queries, candidates, strict=True)]
     np.testing.assert_allclose(pair_distances(mapped, pairs_of(queries, candidates), name), expected, rtol=1e-5)
-
-
-VECTORS = np.ones((5, 3), np.float32)
-VECTORS[[1, 3, 4]] = np.nan
-
-
-@pytest.mark.parametrize("name", DISTANCES)
-def test_a_missing_vector_has_no_distance_and_is_no_matter_where_it_is_not_needed(name):
+    assert pair_distances(mapped, pairs_of([], []), name).shape == (0,)
     assert np.isnan(distances_of_rows(VECTORS, [0, 1, 1], [1, 0, 3], name)).all()
-    assert pair_distances(VECTORS, pairs_of([0], [2]), name).tolist() == [0]
-    assert pair_distances(VECTORS, pairs_of([], []), name).shape == (0,)
 
 
 def manifest_of(contents):
@@ -194,7 +168,7 @@ def pool_rows(images):
 
 @st.composite
 def collections(draw):
-    """Draw triplets, pools, a manifest with copies, and a vector for each content, ties among distances included."""
+    """Draw triplets, pools and a manifest with copies."""
     n = draw(st.integers(4, 14))
     contents = draw(st.lists(st.integers(-1, n), min_size=n, max_size=n))
     n_triplets = draw(st.integers(1, 8))
@@ -205,16 +179,14 @@ def collections(draw):
     for text in "ab":
         chosen = draw(st.lists(image, unique_by=lambda i: contents[i] if contents[i] >= 0 else -1 - i, max_size=n))
         pools[text] = chosen or [0]
-    manifest = manifest_of(contents)
-    by_content = {content: draw(st.integers(0, 5)) for content in sorted(set(contents))}
-    vectors = np.array([[by_content[c] if c >= 0 else draw(st.integers(0, 5))] for c in contents], dtype=np.float32)
-    return triplet_rows(rows, texts), pool_rows(pools), manifest, vectors
+    return triplet_rows(rows, texts), pool_rows(pools), manifest_of(contents)
 
 
 @settings(deadline=None, max_examples=50)
-@given(collections(), st.integers(1, 6))
-def test_pairs_and_outcomes_are_the_definition(tables, k):
-    triplets, pool, manifest, vectors = tables
+@given(collections(), st.integers(1, 6), st.integers(0, 1000))
+def test_pairs_and_outcomes_are_the_definition(tables, k, seed):
+    """A copy of the query is not in its pool, and one of the positive or negative does not stand before that."""
+    triplets, pool, manifest = tables
     pairs = candidate_pairs(triplets, pool, manifest)
     sha256 = [value or f"none {i}" for i, value in enumerate(manifest["sha256"])]
     expected = set()
@@ -227,148 +199,106 @@ def test_pairs_and_outcomes_are_the_definition(tables, k):
     assert listed == sorted(expected)
     assert pairs["content"].tolist() == [sha256.index(sha256[i]) for i in pairs["candidate"]]
 
-    measured = pair_distances(vectors, pairs, "l1")
+    measured = np.random.default_rng(seed).integers(0, 6, len(pairs)).astype(np.float32)  # some of them equal
     found, twice = (outcomes(triplets, pairs, dict.fromkeys(names, measured), k=k) for names in (["one"], "ab"))
     assert twice["system"].tolist() == ["a"] * len(triplets) + ["b"] * len(triplets)
     for row, triplet in zip(found.itertuples(), triplets.itertuples(), strict=True):
-        far = abs(vectors[:, 0] - vectors[triplet.query, 0])
-        ranked = [i for *owner, i, flag in expected if owner == [triplet.text_query, triplet.query] and flag]
+        owned = [
+            (*pair[2:], far)
+            for pair, far in zip(listed, measured, strict=True)
+            if pair[:2] == (triplet.text_query, triplet.query)
+        ]
+        far = {image: distance for image, _, distance in owned}
         margin = far[triplet.negative] - far[triplet.positive]
         assert (row.margin, row.outcome) == (margin, 0.5 if margin == 0 else margin > 0)
-        nearer = [sum(far[i] < far[side] for i in ranked) for side in (triplet.positive, triplet.negative)]
+        ranked = [(sha256[image], distance) for image, in_pool, distance in owned if in_pool]
+        sides = triplet.positive, triplet.negative
+        nearer = [sum(d < far[side] and content != sha256[side] for content, d in ranked) for side in sides]
         assert row.in_top == (min(nearer) < k)
 
 
-def test_a_copy_in_the_pool_does_not_stand_before_the_image_itself():
-    # image 4 is a copy of the positive 1 that a network puts a hair nearer to the query
-    triplets, near = triplet_rows([(0, 1, 2)]), np.float32([0.5, 0.9, 0.7, 0.4999])
-    for content, in_top in ((1, True), (4, False)):
-        pairs = candidate_pairs(triplets, pool_rows({"a": [3, 4]}), manifest_of([0, 1, 2, 3, content]))
-        assert pairs["candidate"].tolist() == [1, 2, 3, 4]
-        assert outcomes(triplets, pairs, {"x": near}, k=1)["in_top"].tolist() == [in_top]
-    # nor is a copy of the query in its pool
-    pairs = candidate_pairs(triplets, pool_rows({"a": [1, 2, 3]}), manifest_of([0, 1, 2, 0]))
-    assert pairs["candidate"].tolist() == [1, 2]
+TRAININGS = {"one": ["one"], "many": ["b", "c", "d"], "more": ["e", "f", "g"], "two": ["two"]}
+SHARES = {"one": 0.8, "two": 0.6, "b": 0.7, "c": 0.5, "d": 0.9, "e": 0.7, "f": 0.6, "g": 0.5}
 
 
-def rated(n_queries=40, systems=None):
+def rated(n_queries=40, kinds=("out-of-class", "in-class", "in-class")):
     """Return triplets, pairs and outcomes of systems that are right with a given probability, five a query image."""
     random, n = np.random.default_rng(0), 5 * n_queries
     rows = [(i // 5, n_queries + i, n_queries + n + i) for i in range(n)]
-    triplets = triplet_rows(rows, ["a"] * n, np.where(np.arange(n) % 4 == 0, "out-of-class", "in-class"))
+    triplets = triplet_rows(rows, ["a"] * n, np.resize(kinds, n))
     frames = []
-    for system, share in (systems or {"good": 0.8, "bad": 0.6}).items():
+    for system, share in SHARES.items():
         outcome = np.where(random.random(n) < 0.1, 0.5, random.random(n) < share).astype(np.float32)
         columns = {"system": system, "outcome": outcome, "in_top": random.random(n) < 0.5}
         frames.append(pd.DataFrame(columns).assign(triplet=triplets["triplet"]))
-    pairs = candidate_pairs(triplets, pool_rows({"a": list(range(40))}), manifest_of(list(range(n_queries + 2 * n))))
+    pool = pool_rows({"a": list(range(n_queries))})
+    pairs = candidate_pairs(triplets, pool, manifest_of(list(range(n_queries + 2 * n))))
     return triplets, pairs, pd.concat(frames, ignore_index=True)
 
 
-def test_values_and_counts_are_the_sums_of_the_outcomes():
-    triplets, pairs, table = rated()
-    found = intervals(table, triplets, pairs, Bootstrap(1, n_resamples=50))
-    assert (found["system"].tolist(), len(set(found["subset"]))) == (["good"] * 9 + ["bad"] * 9, 3)
-    for row in found.itertuples():
-        kinds = triplets["kind"] if row.subset == "all" else triplets["kind"][triplets["kind"] == row.subset]
-        own = table[(table["system"] == row.system) & table["triplet"].isin(triplets.loc[kinds.index, "triplet"])]
-        right, wrong = (int(((own["outcome"] == value) & own["in_top"]).sum()) for value in (1, 0))
-        expected = {"score@30": right - wrong, "score@30_per_triplet": 100 * (right - wrong) / len(own)}
-        precision = 100 * own["outcome"].astype(float).mean()
-        assert row.value == pytest.approx(expected.get(row.metric, precision))
-        assert row.low <= row.value <= row.high
-        n_queries = triplets.loc[kinds.index, "query"].nunique()
-        counts = (len(own), own["in_top"].sum(), (own["outcome"] == 0.5).sum(), n_queries, 39)
-        assert (row.n_triplets, row.n_in_top, row.n_ties, row.n_queries, row.median_pool) == counts
-    # one kind makes no subset, and another k another name
-    found = intervals(table, triplets.assign(kind="rated"), pairs, Bootstrap(1, 5, 20))[["subset", "metric"]]
-    names = [("all", name) for name in ("similarity_precision", "score@5", "score@5_per_triplet")]
-    assert list(found.itertuples(index=False, name=None)) == names * 2
+def resampled_metrics(outcome, in_top, image, subset, names, bootstrap):
+    """Metrics of a system in all its triplets and in each resample of query images and seeds: (1 + resamples, 3)."""
+    ids, n = np.unique(image), len(names)
+    drawn = generator(bootstrap.seed, "triplets", "bootstrap", subset)
+    drawn = [ids, *ids[drawn.integers(len(ids), size=(bootstrap.n_resamples, len(ids)))]]
+    seeds = statistics.repeat_weights(generator(bootstrap.seed, "triplets", "seeds"), n, bootstrap.n_resamples)
+    found = []
+    for images, weights in zip(drawn, [np.full(n, 1 / n), *seeds], strict=True):
+        rows = np.concatenate([np.flatnonzero(image == each) for each in images])
+        right, top = outcome[:, rows], in_top[:, rows]
+        score = ((right == 1) & top).sum(axis=1) - ((right == 0) & top).sum(axis=1)
+        found.append(np.array([100 * right.mean(axis=1), score, 100 * score / len(rows)]) @ weights)
+    return np.array(found)
 
 
-def test_resamples_follow_from_the_seed_and_belong_to_the_query_images_not_to_the_systems():
-    triplets, pairs, table = rated()
-    first = intervals(table, triplets, pairs, Bootstrap(1))
-    assert not first.equals(intervals(table, triplets, pairs, Bootstrap(2)))
-    alone = intervals(table[table["system"] == "bad"], triplets, pairs, Bootstrap(1))
-    pd.testing.assert_frame_equal(alone, first[first["system"] == "bad"].reset_index(drop=True))
-    with pytest.raises(LookalikeError, match="bad has outcomes of other triplets"):
-        intervals(table.iloc[:-1], triplets, pairs, Bootstrap(1))
-
-
-def test_intervals_are_those_of_a_mean_over_query_images():
-    triplets, pairs, table = rated(400, {"x": 0.7})
-    # all triplets of a query image go one way: the triplets alone would make the interval too narrow by sqrt(5)
-    right = np.repeat(np.random.default_rng(3).random(400) < 0.7, 5)
-    found = intervals(table.assign(outcome=right.astype(np.float32)), triplets, pairs, Bootstrap(5))
-    row = found.set_index(["subset", "metric"]).loc[("all", "similarity_precision")]
-    error = 100 * np.sqrt(right.mean() * (1 - right.mean()) / 400)
-    assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * error, rel=0.1)
-
-
-def test_copies_of_a_query_image_are_resampled_as_one():
-    triplets, pairs, table = rated()
+@pytest.mark.parametrize(
+    ("n_queries", "copies", "kinds", "k"),
+    [(40, 1, ("in-class", "out-of-class", "in-class"), 30), (40, 2, ["rated"], 5), (3, 3, ("a", "b"), 30)],
+)
+def test_intervals_and_contrasts_are_those_of_resampled_tables(n_queries, copies, kinds, k):
+    """Query images, copies as one, and seeds are resampled for all systems alike; of one image nothing is known."""
+    triplets, pairs, table = rated(n_queries, kinds)
     n_images = int(triplets["negative"].max()) + 1
-    halves = manifest_of([i // 2 if i < 40 else i for i in range(n_images)])
-    found = intervals(table, triplets, pairs, Bootstrap(1, n_resamples=20, manifest=halves))
-    assert set(found["n_queries"]) == {20}
-    copies = manifest_of([0] * n_images)
-    single = intervals(table, triplets, pairs, Bootstrap(1, n_resamples=20, manifest=copies))
-    assert single[["low", "high"]].isna().all(axis=None)
-    systems = tuple(table["system"].unique()[:2])
-    found = contrasts(table, triplets, [systems], Bootstrap(1, n_resamples=20, manifest=copies))
-    assert found["p_value"].isna().all()
+    copied = manifest_of(np.where(np.arange(n_images) < n_queries, np.arange(n_images) // copies, np.arange(n_images)))
+    bootstrap = Bootstrap(
+        7, k, 30, copied if copies > 1 else None, {name: TRAININGS[name] for name in ("many", "more")}
+    )
+    metrics, found, values = ("similarity_precision", f"score@{k}", f"score@{k}_per_triplet"), {}, []
+    image, subsets = triplets["query"].to_numpy() // copies, ["all", *sorted(set(kinds) if len(kinds) > 1 else ())]
+    by_name = {name: rows.sort_values("triplet") for name, rows in table.groupby("system")}
+    for system, subset in itertools.product(("one", "two", "many", "more"), subsets):
+        chosen = np.flatnonzero((triplets["kind"] == subset) | (subset == "all"))
+        outcome, in_top = (
+            np.array([by_name[name][column].to_numpy()[chosen] for name in TRAININGS[system]], float)
+            for column in ("outcome", "in_top")
+        )
+        own = resampled_metrics(outcome, in_top > 0, image[chosen], subset, TRAININGS[system], bootstrap)
+        n = len(set(image[chosen]))
+        low, high = np.percentile(own[1:], [2.5, 97.5], axis=0) if n > 1 else np.full((2, 3), np.nan)
+        counts = [(sums == value).sum(axis=1).mean().round() for sums, value in ((outcome, 0.5), (in_top, 1))]
+        sums = (len(chosen), n, counts[0], n_queries - 1, counts[1], len(TRAININGS[system]))
+        values += [(system, subset, *row, *sums) for row in zip(metrics, own[0], low, high, strict=True)]
+        found[system, subset] = own, n
+    expected = pd.DataFrame(values, columns=list(triplet_metrics.INTERVAL_COLUMNS))
+    turned = table.sort_values("triplet", ascending=False, kind="stable")
+    pd.testing.assert_frame_equal(intervals(turned, triplets, pairs, bootstrap), expected, check_dtype=False)
+
+    asked, values = [("one", "two"), ("many", "more"), ("two", "many")], []
+    for subset, (a, b) in itertools.product(subsets, asked):
+        difference, n = found[a, subset][0] - found[b, subset][0], found[a, subset][1]
+        low, high = np.percentile(difference[1:], [2.5, 97.5], axis=0) if n > 1 else np.full((2, 3), np.nan)
+        beyond = np.minimum((difference[1:] <= 0).sum(axis=0), (difference[1:] >= 0).sum(axis=0))
+        p = np.minimum(1, 2 * (beyond + 1) / 31) if n > 1 else [np.nan] * 3
+        values += [(a, b, subset, *row, n) for row in zip(metrics, difference[0], low, high, p, strict=True)]
+    expected = pd.DataFrame(values, columns=list(triplet_metrics.CONTRAST_COLUMNS))
+    pd.testing.assert_frame_equal(contrasts(table, triplets, asked, bootstrap), expected, check_dtype=False)
 
 
-def test_contrasts_are_paired():
-    triplets, pairs, table = rated(200, {"a": 0.75, "b": 0.75, "c": 0.5})
-    twin = table[table["system"] == "a"].assign(system="twin")
-    twin.loc[twin["triplet"] == 17, "outcome"] = 1 - twin.loc[twin["triplet"] == 17, "outcome"]
-    asked = [("a", "c"), ("a", "b"), ("a", "twin")]
-    found = contrasts(pd.concat([table, twin]), triplets, asked, Bootstrap(1))
-    found = found[found["metric"] == "similarity_precision"].set_index(["system_a", "system_b", "subset"])
-    values = intervals(table, triplets, pairs, Bootstrap(1)).set_index(["system", "subset", "metric"])["value"]
-    row, a, c = found.loc[("a", "c", "all")], *(values[(name, "all", "similarity_precision")] for name in "ac")
-    assert (row["difference"], row["p_value"]) == pytest.approx((a - c, 2 / 2001))
-    assert row["low"] > 0
-    assert found.loc[("a", "b", "all"), "p_value"] > 0.05
-    # a system and one that differs in a single triplet: the interval is as narrow as that, not that of two systems
-    near = found.loc[("a", "twin", "all")]
-    assert (near["high"] - near["low"] < 0.5, near["p_value"] > 0.3) == (True, True)
-    chosen = contrasts(table, triplets, [("c", "a")], Bootstrap(1, n_resamples=10))
-    assert set(zip(chosen["system_a"], chosen["system_b"], strict=True)) == {("c", "a")}
-    with pytest.raises(LookalikeError, match="'d'"):
-        contrasts(table, triplets, [("a", "d")], Bootstrap(1))
-
-
-def test_intervals_of_several_trainings_contain_the_chance_in_their_seeds():
-    triplets, pairs, table = rated(300, {"a": 0.7, "b": 0.7, "c": 0.7})
-    random = np.random.default_rng(4)
-    # three seeds that differ by much more than query images do
-    parts = [table[table["system"] == "a"].assign(system="a")]
-    for name, share in (("b", 0.5), ("c", 0.9)):
-        right = (random.random(len(triplets)) < share).astype(np.float32)
-        parts.append(table[table["system"] == "a"].assign(system=name, outcome=right))
-    outcomes_, names = pd.concat(parts, ignore_index=True), {"a": ["a", "b", "c"]}
-    given = Bootstrap(1), Bootstrap(1, trainings=names)
-    found = (intervals(outcomes_, triplets, pairs, own) for own in given)
-    alone, together = (table.set_index(["system", "subset", "metric"]) for table in found)
-    assert set(together.index.get_level_values(0)) == {"a"}
-    key = ("all", "similarity_precision")
-    levels = [alone.loc[(name, *key), "value"] for name in names["a"]]
-    row = together.loc[("a", *key)]
-    assert (row["value"], row["n_seeds"]) == (pytest.approx(np.mean(levels)), 3)
-    # of few seeds a bootstrap gives few means, so their spread is the error of a mean only about
-    assert (row["high"] - row["low"]) / 2 == pytest.approx(1.96 * np.std(levels, ddof=1) / np.sqrt(3), rel=0.35)
+def test_resampled_seeds_have_the_error_of_a_mean():
+    levels = [0.7, 0.5, 0.9]
     weights = statistics.repeat_weights(np.random.default_rng(1), 3, 20_000)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert (weights @ levels).var() == pytest.approx(np.var(levels, ddof=1) / 3, rel=0.05)
-    assert np.array_equal(statistics.repeat_weights(np.random.default_rng(1), 1, 5), np.ones((5, 1)))
-    # seeds are paired: the same trainings under two names differ by nothing
-    twins = outcomes_.assign(system=outcomes_["system"] + "2")
-    seeds = Bootstrap(1, trainings=names | {"z": ["a2", "b2", "c2"]})
-    found = contrasts(pd.concat([outcomes_, twins]), triplets, [("a", "z")], seeds)
-    assert (found[["difference", "low", "high"]] == 0).all(axis=None)
 
 
 BAD = pd.DataFrame({"image_id": [0, 1], "fold": [0, 0], "difference": [0.1, np.nan]})
@@ -376,6 +306,7 @@ ONE = triplet_rows([(0, 1, 2)])
 MANIFEST = manifest_of([0, 1, 2, 3])
 PAIRS = candidate_pairs(ONE, pool_rows({"a": [3]}), MANIFEST)
 RIGHT = np.float32([1, 2, 3])
+FOUND = outcomes(ONE, PAIRS, {"x": RIGHT})
 REFUSED = [
     *(("one finite", lambda bad=bad: corrected_t_test(bad, **SIZES)) for bad in ([], [0.1, np.nan], [0.1, np.inf])),
     ("for each class a set that does not hold it", lambda: class_jackknife([1, 2], [["a", "b"], ["a", "c"]])),
@@ -397,6 +328,8 @@ REFUSED = [
     ("no distance to 2 images, .* image 2", lambda: outcomes(ONE, PAIRS, {"x": RIGHT * [1, np.nan, np.nan]})),
     ("not among the pairs", lambda: outcomes(triplet_rows([(0, 1, 0), (1, 0, 2)]), PAIRS, {"x": RIGHT})),
     ("at least 1", lambda: outcomes(ONE, PAIRS, {"x": RIGHT}, k=0)),
+    ("x has outcomes of other triplets", lambda: intervals(FOUND.assign(triplet=7), ONE, PAIRS, Bootstrap(1))),
+    ("no outcomes of 'd'", lambda: contrasts(FOUND, ONE, [("x", "d")], Bootstrap(1))),
 ]
 
 
