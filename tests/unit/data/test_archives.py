@@ -37,7 +37,6 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}/toy.tar"
         self.content, self.ranges, self.send_length, self.sent_all = CONTENT, True, True, False
-        self.encoding = ""  # what it says that the body is encoded by, which it sends as the file is
         self.drops = []  # bytes of body sent before each of the next answers is cut
         self.codes = []  # answers of the next requests instead of the file
         self.asked = []  # ranges
@@ -57,8 +56,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {start}-{length - 1}/{length}" if body else f"bytes */{length}")
         if rules.send_length:
             self.send_header("Content-Length", str(len(body)))
-        if rules.encoding:
-            self.send_header("Content-Encoding", rules.encoding)
+        self.send_header("Content-Encoding", "x-gzip")  # as some servers say of a .tgz, and send the file as it is
         self.end_headers()
         with contextlib.suppress(ConnectionError):  # the client may have read enough
             self.wfile.write(body[: rules.drops.pop(0)] if rules.drops else body)
@@ -130,19 +128,14 @@ def test_the_published_archives_are_bounded():
     assert [archive.max_bytes for archive in published] == [2 * 1_183_006_720, 4 * 10**9, 10**7, 4 * 10**9]
 
 
-@pytest.mark.parametrize("size", [SIZE, None])
-@pytest.mark.parametrize("send_length", [True, False])
+@pytest.mark.parametrize(("size", "send_length"), [(SIZE, True), (SIZE, False), (None, True)])
 def test_a_dropped_connection_resumes_where_it_stopped(tmp_path, server, send_length, size, pauses):
-    ends_are_known = bool(size or send_length)  # else the end of the connection is the end of the file
-    server.drops, server.send_length = [1_500_000, 1_200_000] if ends_are_known else [], send_length
-    assert_fetched(tmp_path, toy(server.url, size))
+    server.drops, server.send_length = [1_500_000, 1_200_000], send_length
+    for _ in range(2):  # the second time nothing is downloaded
+        assert_fetched(tmp_path, toy(server.url, size))
     offsets = [int(asked.strip("bytes=-")) for asked in server.asked[1:]]
-    assert server.asked[0] is None
+    assert (server.asked[0], len(offsets), pauses) == (None, 2, [1.0, 1.0])  # each brought something
     assert [0, *offsets] == sorted({0, *offsets})
-    assert len(offsets) == (2 if ends_are_known else 0)
-    assert pauses == [1.0] * len(offsets)  # each brought something
-    assert_fetched(tmp_path, toy(server.url, size))  # the second time nothing is downloaded
-    assert len(server.asked) == 1 + len(offsets)
 
 
 @pytest.mark.parametrize("ranges", [True, False])
@@ -151,17 +144,10 @@ def test_a_dropped_connection_resumes_where_it_stopped(tmp_path, server, send_le
     [(1000, SIZE, ["bytes=1000-"]), (SIZE + 1, SIZE, [None]), (SIZE, SIZE, []), (SIZE, None, [f"bytes={SIZE}-"])],
 )
 def test_what_a_killed_run_left_is_resumed_taken_or_discarded(tmp_path, server, n_found, size, ranges, asked):
-    server.ranges = ranges
+    server.ranges = server.send_length = ranges  # without a length, the end of the connection is that of the file
     (tmp_path / "toy.tar.part").write_bytes((CONTENT + b"x")[:n_found])
     assert_fetched(tmp_path, toy(server.url, size))
     assert server.asked == asked
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "x-gzip"])
-def test_a_compressed_archive_is_stored_as_it_is_sent(tmp_path, server, encoding):
-    server.content, server.encoding = gzip.compress(b"content"), encoding
-    archive = toy(server.url, len(server.content), md5=hashlib.md5(server.content).hexdigest())
-    assert fetch_archive(archive, tmp_path).read_bytes() == server.content
 
 
 @pytest.mark.parametrize(("code", "times"), [(404, 1), (503, 1 + archives.RETRIES)])
@@ -262,17 +248,6 @@ def test_what_must_not_be_unpacked_leaves_nothing_that_blocks_a_good_archive(tmp
     assert re.search(message, refused(unpack, content, tmp_path / "out"))
     assert set(tree(tmp_path)) <= {"x.tar"}
     assert len(tree(unpack(WHOLE, tmp_path / "out"))) == 5
-
-
-def test_a_target_exists_only_once_it_is_complete(tmp_path, monkeypatch):
-    def killed(*args):
-        raise KeyboardInterrupt(tree(tmp_path))
-
-    monkeypatch.setattr(archives.os, "rename", killed)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        unpack(WHOLE, tmp_path / "out")
-    assert ".out.unpacking/top/b/2.jpg" in caught.value.args[0]
-    assert "out" not in caught.value.args[0]
 
 
 FILES = {
