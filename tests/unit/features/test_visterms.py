@@ -17,6 +17,7 @@ from skimage.feature import local_binary_pattern
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.images import load_rgb
+from lookalike.core.seeds import generator
 from lookalike.features import bag_of_visterms, descriptors, pyramid
 from lookalike.features import codebook as cb
 from lookalike.features import palette as colours
@@ -76,17 +77,17 @@ def test_a_palette_finds_well_separated_colours_from_dark_to_light():
 
 
 def test_pixels_are_drawn_equally_of_each_image_and_do_not_depend_on_the_others(tmp_path):
-    manifest = write_images(tmp_path, {f"{n}.png": (np.arange(3600) // 15).reshape(30, 40, 3) for n in range(4)})
-    drawn = ((manifest.iloc[[3, 1]], 39), (manifest.iloc[[3]], 20))
-    both, alone = (colours.pool_pixels(tmp_path, manifest, pool, n, seed=4) for pool, n in drawn)
-    assert both.shape == (40, 3)
-    np.testing.assert_array_equal(both[20:], alone)
-    assert not np.array_equal(both[:20], alone)
+    images = np.random.default_rng(0).integers(0, 256, (4, 30, 40, 3), dtype=np.uint8)
+    manifest = write_images(tmp_path, {f"{number}.png": image for number, image in enumerate(images)})
+    pool = manifest.iloc[[3, 1]]
+    for asked, n in ((39, 20), (99_999, 1200)):
+        chosen = [generator(4, "pixels", number).choice(1200, n, replace=False) for number in (1, 3)]
+        expected = np.concatenate(
+            [images[number].reshape(-1, 3)[own] for number, own in zip((1, 3), chosen, strict=True)]
+        )
+        np.testing.assert_array_equal(colours.pool_pixels(tmp_path, manifest, pool, asked, seed=4), expected)
     with pytest.raises(LookalikeError, match="no image to learn a palette"):
         colours.pool_pixels(tmp_path, manifest, manifest.iloc[:0], 9, seed=0)
-    image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
-    samples = (colours.sample_pixels(image, n, np.random.default_rng(0)) for n in (7, 100))
-    assert [len(np.unique(sample, axis=0)) for sample in samples] == [7, 20]
 
 
 DIRECTIONS = [(0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1)]
@@ -160,33 +161,22 @@ SPLITS = [[[0, 1, 2, 3, 4, 5]], [[0, 1], [2, 3, 4], [], [5]], [[5, 3], [4, 0, 2,
 """The same images in one file and in several."""
 
 
-def test_a_sample_is_of_the_pool_uniform_and_all_where_there_are_few(tmp_path):
-    paths = write_blocks(tmp_path, IMAGES, SPLITS[0])
-    places = {row.tobytes(): number for number, row in enumerate(np.concatenate([IMAGES[2], IMAGES[5]]))}
-    drawn = np.zeros(len(places))
-    for seed in range(100):
-        sample = cb.sample_descriptors(paths, [2, 5], 9, np.random.default_rng(seed))
-        drawn[[places[row.tobytes()] for row in sample]] += 1  # once each: without replacement
-    assert drawn.sum() == 900
-    assert np.abs(drawn - 900 / 32).max() < 4 * np.sqrt(900 / 32)
-    everything = cb.sample_descriptors(paths, [2, 0, 1], 100, np.random.default_rng(0))
-    assert everything.dtype == np.uint16
-    np.testing.assert_array_equal(everything, np.concatenate([IMAGES[0], IMAGES[2]]))
-
-
 def test_samples_and_counts_do_not_depend_on_the_files(tmp_path):
     codebook = cb.learn_codebook(normalise(np.concatenate(list(IMAGES.values()))), 8, seed=0)
-    samples = []
+    rows = np.concatenate([IMAGES[2], IMAGES[5]])
+    expected = rows[np.sort(np.random.default_rng(3).choice(len(rows), 15, replace=False))]  # in the order of images
     for number, split in enumerate(SPLITS):
         paths = write_blocks(tmp_path / str(number), IMAGES, split)
-        samples.append(cb.sample_descriptors(paths, range(6), 15, np.random.default_rng(3)))
+        sample, everything = (cb.sample_descriptors(paths, [5, 1, 2], n, np.random.default_rng(3)) for n in (15, 32))
+        assert sample.dtype == np.uint16
+        np.testing.assert_array_equal(sample, expected)
+        np.testing.assert_array_equal(everything, rows)
         counts = cb.count_visterms(paths, codebook, n_rows=9)
         assert (counts.shape, counts.dtype, counts.has_sorted_indices) == ((9, 8), np.int32, True)
         for image, blocks in IMAGES.items():
             words = nearest(np.float32(blocks / 4096), codebook)  # shares of edges, and of colours
             np.testing.assert_array_equal(counts[[image]].toarray()[0], np.bincount(words, minlength=8))
         assert counts[[6, 7, 8]].nnz == 0
-    np.testing.assert_array_equal(samples[1:], [samples[0]] * 2)
 
 
 def test_a_codebook_uses_every_descriptor_and_its_seed_and_lowers_the_distortion():
