@@ -17,56 +17,77 @@ from lookalike.core import files
 from lookalike.core.errors import LookalikeError
 
 
-def write_half(target, error):
-    with files.replacing(target) as part:
-        part.write_text("new")
-        raise error
+def write_one(folder, text, end):
+    with files.replacing(folder / "table.csv") as part:
+        part.write_text(text)
+        end()
 
 
-def test_a_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path):
-    target = tmp_path / "table.csv"
-    target.write_text("old")
-    with pytest.raises(RuntimeError, match="half-way"):
-        write_half(target, RuntimeError("half-way"))
-    assert target.read_text() == "old"
-    with target.open() as reader:
-        with files.replacing(target) as part:
-            part.write_text("new, and longer")
-        assert reader.read() == "old"
-    assert target.read_text() == "new, and longer"
-    assert list(tmp_path.iterdir()) == [target]
+def write_two(folder, text, end):
+    with files.together():
+        for name in ("vectors.npy", "ids.csv"):
+            with files.replacing(folder / name) as part:
+                part.write_text(text)
+                if name == "ids.csv":
+                    end()
 
 
-def test_a_private_file_stays_private(tmp_path):
+def write_folder(folder, text, end):
+    with files.replacing_folder(folder / "export", {"a", "b"}) as part:
+        (part / "a").write_text(text)
+        end()
+
+
+def fill_disk():
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def fill_disk_and_close():
+    try:
+        fill_disk()
+    finally:  # as matplotlib closes a PDF
+        raise zlib.error("inconsistent stream state")
+
+
+def fail_otherwise():
+    raise zlib.error("of something else")
+
+
+def read_nothing():
+    Path("/nowhere/nothing.csv").read_text()
+
+
+WRITERS = {write_one: "table.csv", write_two: "ids.csv", write_folder: "export"}
+ENDS = dict.fromkeys((fill_disk, fill_disk_and_close), (LookalikeError, r"cannot write [^.]*/{}: No space left"))
+ENDS |= {fail_otherwise: (zlib.error, "of something else"), read_nothing: (FileNotFoundError, "nothing.csv")}
+
+
+def tree(folder):
+    return {str(path): path.is_file() and path.read_text() for path in sorted(folder.rglob("*"))}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("write", WRITERS)
+def test_what_is_written_is_there_whole_or_as_it_was(tmp_path, write, end):
+    error, words = ENDS[end]
+    for text in ("old", "new"):
+        before = tree(tmp_path)
+        with pytest.raises(error, match=words.format(WRITERS[write])):
+            write(tmp_path, "half", end)
+        assert tree(tmp_path) == before
+        write(tmp_path, text, lambda: None)
+        assert {content for content in tree(tmp_path).values() if content} == {text}
+
+
+def test_a_reader_keeps_the_old_file_and_a_private_one_stays_private(tmp_path):
     target = tmp_path / "key"
     target.touch(0o600)
-    with files.replacing(target) as part:
-        assert part.stat().st_mode & 0o777 == 0o600
-        part.write_text("new")
-    assert target.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("n_written", [0, 1, 2])
-def test_files_that_belong_together_are_all_replaced_or_none(tmp_path, n_written):
-    names = ["vectors.npy", "ids.csv"]
-    for name in names:
-        (tmp_path / name).write_text("old")
-
-    def write():
-        with files.together():
-            for number, name in enumerate(names):
-                with files.replacing(tmp_path / name) as part:
-                    part.write_text("new")
-                    if number == n_written:
-                        raise OSError(errno.ENOSPC, "No space left on device")
-
-    if n_written < len(names):
-        with pytest.raises(LookalikeError, match=f"cannot write .*{names[n_written]}: No space left"):
-            write()
-    else:
-        write()
-    whole = "old" if n_written < len(names) else "new"
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(names, whole)
+    with target.open() as reader:
+        with files.replacing(target) as part:
+            assert part.stat().st_mode & 0o777 == 0o600
+            part.write_text("new")
+        assert reader.read() == ""
+    assert (target.stat().st_mode & 0o777, target.read_text()) == (0o600, "new")
 
 
 def test_memory_that_ends_is_no_matter_of_the_disk(tmp_path):
@@ -75,33 +96,16 @@ def test_memory_that_ends_is_no_matter_of_the_disk(tmp_path):
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
 
 
-def test_a_folder_is_replaced_whole_if_nothing_else_is_in_it(tmp_path):
-    target, names = tmp_path / "export", {"a", "b"}
-
-    def write(text, error=None):
-        with files.replacing_folder(target, names) as part:
-            (part / "a").write_text(text)
-            if error is not None:
-                raise error
-
-    with pytest.raises(RuntimeError):
-        write("half", RuntimeError())
-    with pytest.raises(LookalikeError, match=r"cannot write .*/export: No space left"):  # not the temporary folder
-        write("half", OSError(errno.ENOSPC, "No space left on device"))
-    assert list(tmp_path.iterdir()) == []
-    for text in ("old", "new"):
-        write(text)
-        assert [path.read_text() for path in target.iterdir()] == [text]
-    with pytest.raises(RuntimeError):
-        write("half", RuntimeError())
-    assert (target / "a").read_text() == "new"
+def test_a_folder_is_replaced_if_nothing_else_is_in_it(tmp_path):
+    target = tmp_path / "export"
+    write_folder(tmp_path, "old", lambda: None)
     target.rename(tmp_path / ".export.former")  # as a process leaves it that is killed between two names
-    write("again")
+    write_folder(tmp_path, "again", lambda: None)
     (target / "notes").write_text("mine")
     with pytest.raises(LookalikeError, match="export holds notes, which would be lost"):
-        write("newer")
+        write_folder(tmp_path, "newer", lambda: None)
     assert [path.name for path in tmp_path.iterdir()] == ["export"]
-    with pytest.raises(LookalikeError, match="is a file: name a folder"), files.replacing_folder(__file__, names):
+    with pytest.raises(LookalikeError, match="is a file: name a folder"), files.replacing_folder(__file__, {"a"}):
         pass
 
 
@@ -113,31 +117,11 @@ def test_a_name_may_be_long_and_hold_any_bytes(tmp_path, name):
     assert (written.name, pd.read_parquet(written.open("rb"))["id"].tolist()) == (name, ["a"])
 
 
-def test_a_full_disk_and_a_folder_that_takes_no_file_are_one_sentence(tmp_path):
-    with pytest.raises(LookalikeError, match=r"cannot write .*table\.csv: No space left"):
-        write_half(tmp_path / "table.csv", OSError(errno.ENOSPC, "No space left on device"))
-    assert not list(tmp_path.iterdir())
+def test_a_folder_that_takes_no_file_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     for folder in (tmp_path / "file", Path("/proc/nope/deep")):
         with pytest.raises(LookalikeError, match=f"cannot write {folder}/value.json"):
             files.write_json({}, folder / "value.json")
-
-
-def test_a_full_disk_is_told_where_closing_the_file_fails_with_another_error_and_no_other_error_is(tmp_path):
-    def write_and_close():
-        try:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        finally:  # as matplotlib closes a PDF
-            raise zlib.error("inconsistent stream state")
-
-    pdf = tmp_path / "figure.pdf"
-    with pytest.raises(LookalikeError, match=r"cannot write .*figure\.pdf: No space left"), files.replacing(pdf):
-        write_and_close()
-    with pytest.raises(zlib.error), files.replacing(pdf):
-        raise zlib.error("of something else")
-    with pytest.raises(FileNotFoundError), files.replacing(pdf):
-        (tmp_path / "nothing.csv").read_text()
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_killed_processes_of_this_machine_left_is_removed_by_the_next_that_writes_there(tmp_path):
