@@ -130,7 +130,7 @@ def test_an_exhibit_drawn_alone_is_that_of_the_whole_run_which_has_nothing_to_ad
     assert sorted(said.splitlines()[-1].removeprefix("Tables and figures: ").split(", ")) == files
     exhibits = project.folder / "results/websim_demo/exhibits"
     alone = sorted(path.relative_to(project.folder) for path in exhibits.rglob("*.csv"))
-    assert [path.name for path in alone] == ["table3.csv", "fig3a.csv", "fig3a_compare.csv"]
+    assert [path.name for path in alone] == ["table3.csv", "fig3a.csv"]
     for path in alone:
         assert (project.folder / path).read_bytes() == (finished.folder / path).read_bytes()
     assert finished.planned("jmlr-fig3a", "draft-table3") == {}

@@ -20,7 +20,7 @@ from lookalike.studies.landmark.study import CHOSEN
 pytestmark = pytest.mark.workflow
 
 DATASETS = ("demo", "demo_landmarks", "websim_demo", "demo_triplets")
-ON_REQUEST = {"manifest.csv", "run.json", "run-claims.csv", "_compare.csv", "job.json"}
+ON_REQUEST = {"manifest.csv", "run.json", "run-claims.csv", "job.json"}
 """Files of the reference that no run of a demo makes, and ends of names."""
 NETWORKS = "convnet|single-scale|deep-ranking|multiscale"
 """Names of what is of networks, which need torch."""

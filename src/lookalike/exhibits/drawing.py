@@ -38,7 +38,7 @@ from lookalike.exhibits.style import (
     new_figure,
     save_figure,
 )
-from lookalike.exhibits.tables import cells_of, keyed, values_of
+from lookalike.exhibits.tables import keyed, values_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -280,8 +280,7 @@ def figure_of(exhibit: Exhibit, study: Study) -> Drawn:
         if name.endswith(PRINTED)
     }
     own = {method: methods[method] for method in dict.fromkeys(frame["method"]) if method in methods}
-    cells = compared(exhibit, study) if layout.printed else None
-    return chart.drawn(frame, titles={"method": own}, cells=cells, notes=exhibit.notes)
+    return chart.drawn(frame, titles={"method": own}, notes=exhibit.notes)
 
 
 def curves_of(exhibit: Exhibit, study: Study) -> pd.DataFrame:
@@ -401,14 +400,3 @@ def axis_of(axis: Axis, curves: pd.DataFrame, name: str) -> Axis:
         most = float(curves["x" if name == "x" else "high"].max())
         axis = replace(axis, high=1.02 * most if name == "x" else min(1.0, 1.08 * most))
     return axis
-
-
-def compared(exhibit: Exhibit, study: Study) -> pd.DataFrame:
-    """Return the numbers beside print, which the figure shows as points."""
-    layout = exhibit.figure
-    where = {**exhibit.where, "metric": list(layout.printed)}
-    named = layout.printed_methods or [*values_of(exhibit, study, "method")]
-    beside = exhibit.model_copy(update={"where": where, "shows": named})
-    titles = {"setting": values_of(exhibit, study, "setting"), "metric": dict.fromkeys(layout.printed, "")}
-    cells = cells_of(beside, study, [*titles, "method"], {**titles, "method": dict.fromkeys(named, "")})
-    return cells[cells["is_printed"]].drop(columns=["is_printed", "is_lost"])

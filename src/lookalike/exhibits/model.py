@@ -61,8 +61,6 @@ class Drawn:
     canvas: Canvas | None = None
     """Its picture; None of a table."""
     point_titles: Sequence[PointTitle] = ()
-    cells: pd.DataFrame | None = None
-    """Numbers of a figure beside the printed ones, columns `lookalike.exhibits.printed.CELLS`; None without any."""
     entries: Sequence[Entry] = ()
     """Queries of the report's page "Gallery"; a gallery without any stands on its paper's page alone."""
 

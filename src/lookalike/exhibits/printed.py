@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
 COLUMNS = ("paper", "exhibit", "dataset", "setting", "method", "metric", "value", "spread", "unit", "note")
 """Columns of reference-values.csv."""
-CELLS = ("ours", "ours_std", "ours_cell", "printed", "printed_std", "printed_cell", "unit")
-"""Columns of a number beside print, besides the keys that name it."""
 MINUTE, HOUR, DAY, YEAR = 60.0, 3600.0, 86_400.0, 365.25 * 86_400.0
 """In seconds."""
 PARTITIONS = 5
@@ -26,15 +24,12 @@ def printed_numbers(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
     return table
 
 
-def with_printed(
-    ours: pd.DataFrame, printed: pd.DataFrame, *, on: Sequence[str] = ("setting", "method", "metric")
-) -> pd.DataFrame:
-    """Set our numbers, a row each, beside the rows of one printed table or figure, by the key columns `on`.
+def with_printed(ours: pd.DataFrame, printed: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Set our numbers, a row each, beside the rows of one printed table, by key columns.
 
     Returned is `ours` in its order with ``printed``, ``printed_std``, ``note``, and ``is_printed``, which tells where
     the paper has such a cell.
     """
-    keys = list(on)
     # a study whose settings have names of its own says which printed setting each is
     named = [name for name in ("printed_setting",) if name in printed]
     found = printed.reindex(columns=[*keys, *named, "value", "spread", "note"]).drop_duplicates(keys)

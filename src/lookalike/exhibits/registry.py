@@ -44,7 +44,7 @@ ROOMS = ("category", "embeddings", "landmark", "web", "finegrained", "human")
 PICTURES = (".csv", ".png", ".svg", ".pdf", ".json")
 FILES = {
     "table": (".csv", ".md", ".tex", ".json"),
-    "figure": (".csv", "_compare.csv", *PICTURES[1:]),
+    "figure": PICTURES,
     "gallery": PICTURES,
     "picture": PICTURES,
 }

@@ -81,7 +81,7 @@ def cells_of(exhibit: Exhibit, study: Study, axes: list[str], titles: Mapping[st
     rows = rows.assign(value=rows["value"].where(rows["unit"] != "fraction", 100 * rows["value"]))
     numbers = rows.groupby(axes)["value"].agg(ours="mean", ours_std="std", n="count")
     cells = pd.DataFrame(product(*titles.values()), columns=axes).merge(numbers.reset_index(), on=axes, how="left")
-    cells = with_printed(cells, select(study.printed_results(), **exhibit.where), on=axes)
+    cells = with_printed(cells, select(study.printed_results(), **exhibit.where), axes)
     if "metric" not in axes:
         cells["metric"] = next(iter(exhibit.metrics), "")
     else:  # a metric that nobody has, such as one of further runs, has no row

@@ -16,7 +16,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import write_json, write_table, write_text
 from lookalike.exhibits.drawing import Chart, save
 from lookalike.exhibits.model import Axis, Drawn, Entry, NothingToShowError, Sheet
-from lookalike.exhibits.printed import CELLS, STAR
+from lookalike.exhibits.printed import STAR
 from lookalike.exhibits.registry import PAPERS, Exhibit
 from lookalike.exhibits.statuses import State
 from lookalike.exhibits.style import paper_style
@@ -151,8 +151,6 @@ def _write(
         write_text(f"{top}{markdown(drawn.sheets)}\n{caption}\n{below}", paths[".md"])
         write_text(f"% {caption}\n" + (f"% {notice}\n" if notice else "") + latex(drawn.sheets), paths[".tex"])
         return
-    if "_compare.csv" in paths:
-        write_table(pd.DataFrame(columns=list(CELLS)) if drawn.cells is None else drawn.cells, paths["_compare.csv"])
     save(drawn, folder / exhibit.id, study, notice)
 
 

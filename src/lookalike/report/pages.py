@@ -12,7 +12,7 @@ from lookalike.report.results import Results, ShownExhibit
 from lookalike.studies.rooms import all_exhibits
 
 BEYOND = "beyond.html"
-FILES = {".csv": "CSV", "_compare.csv": "CSV with the paper's numbers", ".tex": "TeX", ".md": "Markdown"}
+FILES = {".csv": "CSV", ".tex": "TeX", ".md": "Markdown"}
 FILES |= {suffix: suffix[1:].upper() for suffix in (".svg", ".png", ".pdf", ".json")}
 """Endings of an exhibit's files to what a page calls them."""
 THUMBNAIL_SIDE, THUMBNAIL_QUALITY = 240, 60
@@ -98,10 +98,6 @@ def _shows(exhibit: ShownExhibit) -> object:
 
 
 def files_of(exhibit: ShownExhibit, folder: Path) -> dict[str, str]:
-    """Return the files of an exhibit as a page in a folder links to them, without an empty table beside print."""
-    kinds = {path.name.removeprefix(exhibit.name): path for path in exhibit.paths}
-    return {
-        title: Path(os.path.relpath(kinds[suffix], folder)).as_posix()
-        for suffix, title in FILES.items()
-        if suffix in kinds and (suffix != "_compare.csv" or exhibit.compare() is not None)
-    }
+    """Return the files of an exhibit as a page in a folder links to them."""
+    kinds = {path.suffix: Path(os.path.relpath(path, folder)).as_posix() for path in exhibit.paths}
+    return {title: kinds[suffix] for suffix, title in FILES.items() if suffix in kinds}

@@ -54,8 +54,7 @@ class ShownExhibit(Sidecar):
     @property
     def paths(self) -> tuple[Path, ...]:
         """Its files that exist, by name; the sidecar among them."""
-        ours = (*self.folder.glob(f"{self.name}.*"), *self.folder.glob(f"{self.name}_compare.*"))
-        return tuple(sorted(path for path in ours if path.is_file()))
+        return tuple(sorted(path for path in self.folder.glob(f"{self.name}.*") if path.is_file()))
 
     @property
     def output(self) -> str:
@@ -67,21 +66,18 @@ class ShownExhibit(Sidecar):
         path = self.folder / f"{self.name}.png"
         return path if path.is_file() else None
 
-    def table(self, suffix: str = "") -> pd.DataFrame:
+    def table(self) -> pd.DataFrame:
         """Read the numbers that it shows."""
         # a name such as "10", and a cell's text such as "36.0", stay what they are
         texts = dict.fromkeys([*self.titles, *TEXTS], str)
         try:
-            return pd.read_csv(self.folder / f"{self.name}{suffix}.csv", dtype=texts)
+            return pd.read_csv(self.folder / f"{self.name}.csv", dtype=texts)
         except pd.errors.EmptyDataError:  # a table without a row may have no column either
             return pd.DataFrame()
 
     def compare(self) -> pd.DataFrame | None:
-        """Read ours beside the printed numbers: the rows of a CSV that have one, or None."""
-        suffix = "" if self.kind == "table" else "_compare"
-        if not (self.folder / f"{self.name}{suffix}.csv").is_file():
-            return None
-        cells = self.table(suffix)
+        """Read ours beside the printed numbers: the rows of a table that have one, or None."""
+        cells = self.table()
         beside = cells[cells["printed"].notna()] if "printed" in cells else cells.iloc[:0]
         return None if beside.empty else beside
 

@@ -28,13 +28,6 @@ MOST_ROWS = 250
 """Rows of a data frame that a page shows; the file has all."""
 MISSING = "–"
 """What stands where there is no number, so that no cell is empty to a screen reader."""
-KEYS = (
-    *("setting", "representation", "part", "landmark", "series", "column"),
-    *("system", "method", "metric", "n_images", "paper"),
-)
-"""Columns that name a number beside print."""
-NUMBERS = ("ours", "printed")
-"""Those with the numbers, whatever their texts."""
 KEY = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 """A value that is a key of the code and has no words of its own is shown with spaces."""
 Titles = Mapping[str, Mapping[str, str]]
@@ -87,10 +80,7 @@ def frame_grid(
     """
     columns = [(str(column), values) for column, values in frame.head(limit).items()]
     heads = tuple(COLUMNS.get(column, column.removeprefix("n_").replace("_", " ")) for column, _ in columns)
-    numbers = tuple(
-        column in NUMBERS or (bool(is_numeric_dtype(values)) and not is_bool_dtype(values))
-        for column, values in columns
-    )
+    numbers = tuple(bool(is_numeric_dtype(values)) and not is_bool_dtype(values) for _, values in columns)
     texts = [
         [text_of(value, None if titles is None else titles.get(column, {})) for value in values.tolist()]
         for column, values in columns
@@ -110,25 +100,6 @@ def drawn_grid(exhibit: ShownExhibit) -> Grid | None:
     frame = exhibit.table() if exhibit.kind != "table" else pd.DataFrame()
     caption = f"Plotted numbers: {_title(exhibit)}"
     return None if frame.empty else frame_grid(telling(frame), caption, f"{view_id(exhibit)}-drawn", exhibit.titles)
-
-
-def comparison_grid(exhibit: ShownExhibit) -> Grid | None:
-    """Return ours of a figure beside the printed numbers: the texts of both cells, without columns that say nothing."""
-    cells = exhibit.compare() if exhibit.kind != "table" else None
-    if cells is None or cells["ours"].isna().all():
-        return None
-    keys = [key for key in KEYS if key in cells and not (key == "method" and "column" in cells)]
-    texts = {}
-    for column in NUMBERS:
-        written = cells.get(f"{column}_cell", pd.Series(index=cells.index, dtype=str))
-        texts[column] = written.where(written.notna(), cells[column].map(text_of))
-    # texts of cells have their unit where that is not clear
-    further = {"unit": cells["unit"]} if "unit" in cells and "ours_cell" not in cells else {}
-    further |= {"remark": cells["remark"]} if "remark" in cells else {}
-    further = {name: column for name, column in further.items() if column.notna().any()}
-    caption = f"Ours beside the printed numbers: {_title(exhibit)}"
-    frame = telling(cells[keys]).assign(**texts, **further)
-    return frame_grid(frame, caption, f"{view_id(exhibit)}-beside", exhibit.titles)
 
 
 def text_of(value: object, titles: Mapping[str, str] | None = None) -> str:

@@ -34,7 +34,7 @@ from lookalike.report.provenance import Jobs, read_jobs
 from lookalike.report.readme import readme_numbers
 from lookalike.report.results import Results
 from lookalike.report.site import NAVIGATION, write_report
-from lookalike.report.tables import MISSING, comparison_grid, frame_grid, grids_of, telling
+from lookalike.report.tables import MISSING, frame_grid, grids_of, telling
 from lookalike.studies.rooms import all_exhibits
 
 EVIL = "<script>alert('1')</script> & co"
@@ -399,21 +399,7 @@ def test_a_frame_shows_numbers_short_names_in_words_and_says_what_it_leaves_out(
     assert [row[0] for row in cells(grid.html)] == ["OASIS", "by chance", "OASIS, printed"]
 
 
-def test_ours_with_printed_has_only_columns_that_tell_something_and_sheets_are_told_apart(folder, toys):
-    exhibit = Results(folder).exhibit("demo", JMLR, "fig6")
-    # cells and names that look like numbers stay what they are
-    exhibit = replace(exhibit, titles={"series": {"10": "ten"}})
-    frame = pd.DataFrame(
-        {"series": ["10", "mcml"], "setting": "a", "empty": np.nan, "ours": [41.04, 2], "ours_std": 1.6,
-         "printed": 33.0, "ours_cell": ["41.0", "2"], "printed_cell": "33 ± 1.6"}
-    )  # fmt: skip
-    for columns, ours in (([], "41.0"), (["ours_cell", "printed_cell"], "41.04")):
-        frame.drop(columns=columns).to_csv(exhibit.folder / "fig6_compare.csv", index=False)
-        grid = comparison_grid(exhibit)
-        assert grid
-        assert heads(grid.html) == ["line", "ours", "printed"]
-        assert cells(grid.html)[0] == ["ten", ours, "33" if columns else "33 ± 1.6"]
-        assert cells(grid.html)[1][0] == "MCML"
+def test_sheets_of_an_exhibit_are_told_apart(toys):
     sheet = Sheet("10 classes", ("10 classes", "ours"), (("mAP", "-"),), (False, True))
     exhibit = replace(Results(toys).exhibit("demo", JMLR, "table4"), sheets=(sheet, sheet))
     first, second = grids_of(exhibit)

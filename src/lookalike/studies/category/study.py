@@ -669,7 +669,8 @@ class CategoryStudy(MethodStudy):
         missing = ((part.title, titles[id]) for part in self.parts for id in titles if id not in part.methods)
         absent = grouped((listed(methods), part) for part, methods in grouped(missing).items())
         found += [f"Not run on {listed(parts)}: {methods}." for methods, parts in absent.items()]
-        found += self._not_in_both() if any(drawn.frame.get("is_printed", ())) or drawn.cells is not None else []
+        shows_print = any(drawn.frame.get("is_printed", ())) or bool(self.exhibit and self.exhibit.figure.printed)
+        found += self._not_in_both() if shows_print else []
         noted = grouped(pair for method in titles for pair in self._notes_of(method))
         stopped = [*self._stopped_early(self._drawn_methods(drawn))]
         return [

@@ -15,7 +15,6 @@ from lookalike.core.files import check_folder
 from lookalike.exhibits.drawing import Chart, Curve, lettered, ruler
 from lookalike.exhibits.image_grid import RIGHT, WRONG, class_name, draw_grid, tile_of
 from lookalike.exhibits.model import Axis, Drawn, NothingToShowError, Tile
-from lookalike.exhibits.printed import plus_minus, with_printed
 from lookalike.exhibits.results import rows_in, select
 from lookalike.exhibits.style import BLACK, BLUE, GREEN, GREY, LOOKS, ORANGE, PURPLE, RATERS, Look
 from lookalike.ranking.rankings import Rankings
@@ -32,8 +31,8 @@ N_RESULTS = 5
 """Images shown of each ranking, as in the papers' tables."""
 SELECTED = {1: Look(ORANGE, "P"), 6: Look(BLUE, "s"), 11: Look(GREEN, "^"), 16: Look(PURPLE, "D"), 21: Look(BLACK, "v")}
 """Ranks, by mean average precision, of the queries in JMLR Figure 3C."""
-PRINTED = {"human_p@10": "precision_at_10", "human_precision_peak": "precision_peak"}
-"""Printed metric, in percent, to the single number of ours."""
+PRINTED = ("human_p@10", "human_precision_peak")
+"""Printed metrics, in percent."""
 AT_TEN, RATED = "printed, at k = 10", "raters, mean"
 PRECISION = Axis("Precision", low=-0.03, high=1.03, text="{:.3f}")
 COLUMNS = ["row", "image_id", "file", "class", "rank", "score", "role", "relevant", "average_precision"]
@@ -99,20 +98,14 @@ def curves(study: HumanStudy) -> Drawn:
     chart = Chart(len(parts))
     frames = [both[part](study, chart, title) for part, title in zip(parts, lettered(parts), strict=True)]
     frame = pd.concat(frames, ignore_index=True).astype({"k": "Int64"})
-    cells = None if name == "fig3c" or study.simulated else _cells(study, JMLR)
     names = {OASIS: study.title_of(OASIS), "oasis, printed": AT_TEN}
-    return chart.drawn(frame, cells=cells, titles={"series": names})
+    return chart.drawn(frame, titles={"series": names})
 
 
-def _cells(study: HumanStudy, paper: str) -> pd.DataFrame:
-    """Ours beside what a paper prints, in percent."""
-    printed = study.printed_in("text", paper)
-    rows = [(paper, metric, OASIS, 100 * study.number(own), math.nan) for metric, own in PRINTED.items()]
-    ours = pd.DataFrame(rows, columns=["paper", "metric", "method", "ours", "ours_std"])
-    cells = with_printed(ours[ours["metric"].isin(printed["metric"])], printed, on=("paper", "metric", "method"))
-    for name, form in (("ours", ".1f"), ("printed", "g")):
-        cells[f"{name}_cell"] = [plus_minus(value, math.nan, form) for value in cells[name]]
-    return cells.assign(unit="percent")
+def _printed(study: HumanStudy, paper: str) -> list[float]:
+    """Return the shares that a paper prints of what people call good; NaN of one that it does not, or of simulation."""
+    printed = study.printed_in("text", paper).set_index("metric")["value"] / 100
+    return [math.nan if study.simulated else float(printed.get(metric, math.nan)) for metric in PRINTED]
 
 
 def _panel(chart: Chart, title: str, n: int, curves: Sequence[Curve]) -> Any:
@@ -125,7 +118,7 @@ def _panel(chart: Chart, title: str, n: int, curves: Sequence[Curve]) -> Any:
 def _of_all_queries(study: HumanStudy, chart: Chart, title: str) -> pd.DataFrame:
     """Draw the mean curve, the share of random images called good and, where people rated, printed numbers."""
     own, look = study.curve().reset_index().assign(series=OASIS), LOOKS[OASIS]
-    at_ten, peak = (math.nan, math.nan) if study.simulated else _cells(study, JMLR)["printed"] / 100
+    at_ten, peak = _printed(study, JMLR)
     n, random = int(own["k"].max()), study.number("random_good")
     levels = [("random", random, math.nan), ("oasis, printed peak", peak, math.nan), ("oasis, printed", at_ten, 10)]
     others = pd.DataFrame(levels, columns=["series", "precision", "k"]).dropna(subset="precision")
@@ -161,7 +154,7 @@ def _falling(values: pd.Series) -> pd.Series:
 
 def query_precision(study: HumanStudy) -> Drawn:
     """Draw the precision of OASIS and of people for each query, both judged by the other raters."""
-    table, look, title, cells = study.by_query(), LOOKS[OASIS], study.title_of(OASIS), None
+    table, look, title = study.by_query(), LOOKS[OASIS], study.title_of(OASIS)
     table = table.loc[_falling(table[OASIS]).index].reset_index()
     table["order"], n = table.index + 1, len(table)
     own = table[["query", "order"]].assign(series=OASIS, precision=table[OASIS])
@@ -176,9 +169,9 @@ def query_precision(study: HumanStudy) -> Drawn:
         plotted.append(Curve("lowest to highest rater", bare, people, *at, ("lowest", "highest")))
     means = dict[str, tuple[float, str]]()
     if study.paper == NIPS:
-        cells, means = None if study.simulated else _cells(study, NIPS), {"mean": (table[OASIS].mean(), "--")}
-        if cells is not None:
-            means["printed mean"] = cells["printed"].item() / 100, ":"
+        means = {"mean": (table[OASIS].mean(), "--")}
+        if not math.isnan(printed := _printed(study, NIPS)[0]):
+            means["printed mean"] = printed, ":"
         others = pd.DataFrame([{"series": f"oasis, {name}", "precision": at} for name, (at, _) in means.items()])
         frame = pd.concat([frame, others], ignore_index=True).astype({"order": "Int64", "query": "Int64"})
     ticks = tuple((float(place), str(place)) for place in ([1, *range(5, n + 1, 5)] if n > 7 else range(1, n + 1)))
@@ -191,4 +184,4 @@ def query_precision(study: HumanStudy) -> Drawn:
     panel = chart.panel("", x, PRECISION, plotted)
     for name, (mean, dash) in means.items():
         panel.axhline(mean, label=f"{title}, {name}", **ruler(look.colour, dash))
-    return chart.drawn(frame, cells=cells, notes=(about,), titles={"series": {OASIS: title, "human": RATED}})
+    return chart.drawn(frame, notes=(about,), titles={"series": {OASIS: title, "human": RATED}})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from numpy.polynomial import Polynomial
 
 from lookalike.exhibits.drawing import Chart, Curve, ruler
 from lookalike.exhibits.model import Axis, Drawn
-from lookalike.exhibits.printed import DAY, HOUR, MINUTE, MISSING, YEAR, human_time, with_printed
+from lookalike.exhibits.printed import DAY, HOUR, MINUTE, YEAR, human_time
 from lookalike.exhibits.results import UNFINISHED, rows_in, select
 from lookalike.exhibits.style import GREY, LOOKS, Look, looks_of
 from lookalike.studies.web.results import N_GALLERY, N_QUERIES, SIZES, TRAIN_TIME
@@ -25,8 +24,6 @@ NIPS_PRINTED, JMLR_PRINTED = "printed (NIPS)", "printed (JMLR)"
 MARKERS = {LIMITED: "^", OWN: "*", OWN_LIMITED: "*", JMLR_PRINTED: "s"}
 """Origin of a time to its marker, where it is not that of its method."""
 TITLES = {"oasis": "OASIS", "lmnn": "LMNN"}
-SAME_SIZE = 1.1
-"""Two collections are of one size if neither has more than this times the other's."""
 FIT_FROM, LEAST_SIZES = 100, 3
 """Size from which LMNN's times are continued, as fixed costs hide their growth below; and sizes that a curve takes."""
 BELIEVED = 10
@@ -51,9 +48,6 @@ def precision_by_log(study: WebStudy) -> Drawn:
     y = Axis("Precision at top k (%)", low=0, text="{:.1f}%")
     chart = Chart(1, size=(4.3, 2.85))
     chart.panel("", x, y, curves).axhline(chance, label="chance", **ruler(GREY))
-    at_one = select(table, method="oasis", k=1)["precision"]
-    ours = pd.DataFrame({"setting": "", "method": "oasis", "metric": "p@1", "ours": at_one, "ours_std": math.nan})
-    printed = study.printed.replace({"metric": {"web_p@1": "p@1"}})
     notes = (
         f"Each of {study.size_of(N_QUERIES):,} query images, sampled from the test images, ranks all other "
         f"{study.size_of(N_GALLERY) - 1:,} of them. Bands: ± standard error over query images.",
@@ -68,7 +62,7 @@ def precision_by_log(study: WebStudy) -> Drawn:
     chance_row = pd.DataFrame([{"method": "chance", "k": 1, "precision": chance}])
     frame = pd.concat([frame, chance_row], ignore_index=True)
     titles = {"method": {method: study.title_of(method) for method in looks}}
-    return chart.drawn(frame, cells=with_printed(ours, printed), notes=notes, titles=titles)
+    return chart.drawn(frame, notes=notes, titles=titles)
 
 
 def training_times(study: WebStudy) -> Drawn:
@@ -85,9 +79,9 @@ def training_times(study: WebStudy) -> Drawn:
     ticks = tuple((tick, human_time(tick)) for tick in TICKS if least <= tick <= most)
     x = Axis("Training images (OASIS) or rows (LMNN)", "log", tick_form="short", text="{:,.0f} images or rows")
     y = Axis("Training time (ours: processor time)", "log", least, most, ticks=ticks, text="time")
-    chart, cells = Chart(1, size=(5.4, 3.65)), beside(measured, select(printed, paper=study.paper))
+    chart = Chart(1, size=(5.4, 3.65))
     chart.panel("", x, y, curves_of(frame))
-    return chart.drawn(frame, cells=cells, notes=[*notes_of(measured, unlearned)], titles={"method": TITLES})
+    return chart.drawn(frame, notes=[*notes_of(measured, unlearned)], titles={"method": TITLES})
 
 
 def measured_times(study: WebStudy) -> tuple[pd.DataFrame, list[str]]:
@@ -134,20 +128,6 @@ def projection(times: pd.DataFrame) -> Polynomial | None:
     coefficients = nnls(terms / y[:, None], np.ones_like(y))[0] / x.max() ** np.arange(3)
     domain = [x.max(), BELIEVED * x.max()]
     return Polynomial(coefficients, domain, domain)
-
-
-def beside(ours: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed times of a paper, with ours of about the same size, measured or extrapolated, beside them."""
-    found = []
-    for row in rows_in(printed):
-        own = select(ours, method=row.method)
-        ratio = np.exp(np.abs(np.log(own["n_images"] / row.n_images)))
-        near = own.loc[ratio[ratio <= SAME_SIZE].nsmallest(1).index]
-        seconds, origin = next(near[["seconds", "origin"]].itertuples(index=False), (math.nan, ""))
-        found.append({"ours": seconds / MINUTE, "ours_cell": human_time(seconds) or MISSING, "origin": origin})
-    keys = printed[["setting", "method", "metric", "n_images"]].reset_index(drop=True)
-    cells = with_printed(keys.join(pd.DataFrame(found)).assign(ours_std=math.nan), printed)
-    return cells.assign(unit="minutes", printed_cell=[f"{minutes:,g} min" for minutes in cells["printed"]])
 
 
 def curves_of(frame: pd.DataFrame) -> Iterator[Curve]:

@@ -1,13 +1,11 @@
 """Exhibits of the web study on a small hand-made one: what is shown is what was given, beside what is printed."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
 from contract import changed_study
 from contract import drawn as drawn_of
-from made_web import COUNTS, EXPONENT, FACTOR, given, study, toy_times
+from made_web import COUNTS, EXPONENT, given, study, toy_times
 from plotted import named, ruled
 
 from lookalike.exhibits.results import select
@@ -39,8 +37,6 @@ def test_precision_is_in_percent_with_its_standard_error_chance_and_print():
     (panel,) = figure.canvas.axes
     assert ruled(panel) == pytest.approx([100 * 96.4 / 402_163])
     assert "printed" not in str(named(panel)), "of another log, it would seem to be below ours"
-    (cell,) = figure.cells.to_dict("records")
-    assert (cell["ours"], cell["printed"]) == (pytest.approx(1.6), 1.5)
 
 
 OWN = "this study's training, ended at a limit"
@@ -85,22 +81,6 @@ def test_runs_that_learned_nothing_or_were_cut_off_decide_no_line():
     assert f"^{EXPONENT:.2f} ± 0.00 (least squares in logarithms over 3 sizes" in notes
     assert "What ended at a limit" in notes
     assert "Dashed" not in notes
-
-
-def test_every_printed_time_stands_beside_ours_of_about_that_size():
-    cells = drawn("oasis-nips-2009/fig1b").cells.set_index(["method", "n_images"])
-    assert cells["ours"].isna().tolist() == [*[False] * 6, True], "LMNN is continued only so far"
-    large = cells.loc[("oasis", 2_300_000)]
-    assert (large["printed"], large["ours"]) == (2880, pytest.approx(FACTOR * 2_292_259**EXPONENT / 60))
-    assert (large["unit"], large["origin"]) == ("minutes", "ours")
-    continued = cells.loc[("lmnn", 60_000)]
-    assert continued["origin"] == "extrapolated"
-    assert continued["ours"] == pytest.approx((0.02 + 6 + 2e-8 * 6e4**2) / 60, rel=0.15), "at about that size"
-    own = drawn("oasis-jmlr-2010/fig4", toy_times(largest=50_000)).cells.iloc[0]
-    assert (own["ours"], own["origin"]) == (1800 / 60, OWN)
-    few = [row for row in toy_times() if row["method"] == "lmnn" and row["x"] < 3000]
-    alone = drawn("oasis-nips-2009/fig1b", few).cells.set_index(["method", "n_images"])
-    assert math.isnan(alone.loc[("lmnn", 60_000), "ours"])
 
 
 def test_every_ranker_and_size_is_planned_in_a_job_that_reads_only_what_decides_its_results():
