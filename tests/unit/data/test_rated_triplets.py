@@ -64,23 +64,28 @@ def of_folders(*names, text_query="red car"):
 def test_a_sound_release_is_read_and_written(tmp_path):
     root = tmp_path / "in"
     sound_release(root)
-    draw(root, {"training/cat/1.jpg": 90})
+    draw(root, {f"Training/cat/{number}.jpg": 100 + number for number in range(3)})
     seen = []
     release = read_release(root, n_threads=2, progress=lambda *counts: seen.append(counts))
     assert by_path(release) == of_folders("t0", "t1", "t2", "t3")
     manifest = release.manifest
-    assert manifest["image_id"].tolist() == list(range(13))  # the CSV file is no image that was considered
+    assert manifest["image_id"].tolist() == list(range(15))  # the CSV file is no image that was considered
     parts = manifest[["part", "label", "status"]].value_counts().to_dict()
-    assert parts == {("evaluation", "red car", "ok"): 12, ("training", "cat", "ok"): 1}
+    assert parts == {("evaluation", "red car", "ok"): 12, ("training", "cat", "ok"): 3}
     assert release.pool["source"].tolist() == ["triplets"] * 12
-    assert seen[-1] == (14, 14)
+    assert seen[-1] == (16, 16)
     assert release.triplets.dtypes.astype(str).tolist() == ["int32"] * 4 + [TEXT] * 2
     assert set(release.triplets["kind"]) == {"rated"}
     release.write(tmp_path / "out")
     for name in ("manifest", "triplets", "pool"):
         pd.testing.assert_frame_equal(read_table(tmp_path / "out" / f"{name}.parquet"), getattr(release, name))
     assert (tmp_path / "out" / "rejected.csv").read_text() == "reason,rows,example\n"
-    assert RelevanceData.load(tmp_path / "out" / "relevance.npz").n_images == 1
+    relevance = RelevanceData.load(tmp_path / "out" / "relevance.npz").relevance
+    assert relevance.toarray().tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]], "without a file of it"
+    write_csv(root / "Training" / "Relevance.csv", [("a", "b")], header=("left", "right"))
+    release = read_release(root)
+    assert release.relevance.n_pairs == 0
+    assert reasons(release) == {"relevance file without image1, image2, relevance": 1}
 
 
 def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
@@ -281,17 +286,6 @@ def test_training_never_holds_an_evaluation_image(tmp_path):
     assert not rated & set(trained["sha256"])
     assert set(relevance.image_id) <= set(trained["image_id"])
     assert "not trained on" in manifest.set_index("path").loc["training/cat/rated.jpg", "reason"]
-
-
-def test_training_without_a_file_of_relevance_and_with_an_unusable_one(tmp_path):
-    sound_release(tmp_path, 1)
-    draw(tmp_path, {f"Training/cat/{number}.jpg": 100 + number for number in range(3)})
-    relevance = read_release(tmp_path).relevance
-    assert relevance.relevance.toarray().tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    write_csv(tmp_path / "Training" / "Relevance.csv", [("a", "b")], header=("left", "right"))
-    release = read_release(tmp_path)
-    assert release.relevance.n_pairs == 0
-    assert reasons(release) == {"relevance file without image1, image2, relevance": 1}
 
 
 def test_what_is_fatal_is_one_sentence(tmp_path):
