@@ -633,13 +633,6 @@ def test_what_a_learner_does_not_accept_is_said(method):
         getattr(LEARNERS["RCA"](), method)(X, *[[]] * (1 + method.endswith("pairs")))
 
 
-def test_the_registry_names_its_classes():
-    for name, learner in LEARNERS.items():
-        assert getattr(lookalike, name) is learner
-        assert learner.__name__ == name
-    assert not hasattr(lookalike, "Nothing")
-
-
 @pytest.mark.parametrize("scale", [1e25, 1e-30])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_rows_beyond_float32_are_ranked_right_and_no_distance_is_below_0_whatever_rounding_says(scale, kind):

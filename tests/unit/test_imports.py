@@ -80,20 +80,50 @@ def test_torch_is_imported_by_the_networks_alone_these_only_when_they_are_asked_
         assert all(f"lookalike.{SAMPLER}" in text for text in heavy), path
 
 
+LACKING = """
+import sys
+class Lacking:
+    def find_spec(name, *_):
+        if name.partition(".")[0] in {}:
+            raise ModuleNotFoundError(name + " is not there", name=name)
+sys.meta_path.insert(0, Lacking)
+"""
 HEAVY = {"matplotlib", "sklearn", "numba", "torch"}
 LISTS = f"from lookalike.exhibits.registry import exhibits_of\nfor room in {registry.ROOMS!r}: exhibits_of(room)"
 SAMPLING = f"import lookalike.{SAMPLER} as sampler; sampler.warm_up()"
-WITHOUT = [("import lookalike.studies.settings", HEAVY), (LISTS, HEAVY), (SAMPLING, {"torch"})]
+LEARNING = """
+import io
+import lookalike, lookalike.core.errors
+from lookalike.learners.registry import MODULES, learner_class
+assert not {"numba", "scipy", "sklearn"} & set(sys.modules), "importing the package imports no learner"
+import numpy as np
+import scipy.sparse as sp
+from lookalike.deep import relevance_triplets
+from lookalike.learners import OASIS, curve
+X, y = np.eye(6) + 0.1, np.arange(6) % 2
+for form in (np.asarray, sp.csr_array):
+    model = OASIS(n_steps=50, random_state=0).fit(form(X), y)
+    assert lookalike.evaluate(model, form(X), labels=y)["map"].n_queries == 6
+    model.save("model.lookalike")
+    assert lookalike.load("model.lookalike").rank(form(X), form(X), k=2)[0].shape == (6, 2)
+assert all(learner_class(name) for name in MODULES)
+curve.SECONDS, sys.stderr = 0.0, io.StringIO()
+OASIS(n_steps=50, random_state=0, verbose=1).fit(X, y)
+assert "OASIS: 50 of 50" in sys.stderr.getvalue(), "lines stand in for tqdm's bar"
+"""
+OTHERS = {"pandas", "matplotlib", "cv2", "pydantic", "pyarrow", "tqdm", "requests", "yaml", "PIL", "torch", "typer"}
+WITHOUT = [("import lookalike.studies.settings", HEAVY), (LISTS, HEAVY), (SAMPLING, {"torch"}), (LEARNING, OTHERS)]
 
 
 @pytest.mark.parametrize(("code", "lacking"), WITHOUT)
-def test_settings_lists_of_exhibits_and_the_sampler_work_without_what_is_heavy(code, lacking):
-    subprocess.run([sys.executable, "-c", f"import sys; sys.modules |= dict.fromkeys({lacking})\n{code}"], check=True)
+def test_settings_lists_of_exhibits_the_sampler_and_learners_work_without_what_is_heavy(tmp_path, code, lacking):
+    subprocess.run([sys.executable, "-c", LACKING.format(lacking) + code], check=True, cwd=tmp_path)
 
 
 def test_the_package_lists_what_users_call_and_nothing_else():
     assert dir(lookalike) == sorted(["ImageSimilarity", "Similarity", "evaluate", "load", *MODULES])
-    assert all(getattr(lookalike, name) for name in dir(lookalike))
+    assert all(getattr(lookalike, name).__name__ == name for name in dir(lookalike))
+    assert not hasattr(lookalike, "Nothing")
 
 
 def test_names_that_scripts_import_exist():
