@@ -131,7 +131,10 @@ def test_the_published_archives_are_bounded():
 CUT = {"drops": [1_500_000, 1_200_000]}
 PLAIN = {"ranges": False, "send_length": False}  # where nothing tells a length, the end of the connection is the end
 DOWNLOADS = [  # what a killed run left, the published size, the server; what is asked for first, and the pauses
-    *((0, size, CUT | {"send_length": told}, None, [1.0, 1.0]) for size, told in ((SIZE, 1), (SIZE, 0), (None, 1))),
+    *(
+        (0, size, CUT | {"send_length": is_sent}, None, [1.0, 1.0])
+        for size, is_sent in ((SIZE, 1), (SIZE, 0), (None, 1))
+    ),
     (1000, SIZE, {"codes": [500, 429, 416]}, "bytes=1000-", [1.0, 2.0, 4.0]),
     *((1000, SIZE, server, "bytes=1000-", []) for server in ({}, PLAIN)),
     *((SIZE + 1, SIZE, server, None, []) for server in ({}, PLAIN)),
