@@ -168,20 +168,6 @@ def test_the_loss_is_the_printed_hinge_of_squared_distances():
     assert torch.allclose(loss.double(), triplet_hinges(*half.double(), 1.0), rtol=1e-5)
 
 
-@pytest.mark.parametrize("multiscale", [True, False])
-def test_the_gradient_through_a_network_is_right(multiscale):
-    network = DeepRankingNetwork(tiny(multiscale=multiscale)).double().eval()
-    batch = torch.rand(6, 16, 16, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 255
-    names, parameters = zip(*network.named_parameters(), strict=True)
-
-    def loss(*values):
-        vectors = torch.func.functional_call(network, dict(zip(names, values, strict=True)), batch)
-        return triplet_hinges(*vectors.chunk(3), 0.5).mean()
-
-    assert torch.autograd.gradcheck(loss, parameters, fast_mode=True)
-    assert all(gradient.abs().max() > 0 for gradient in torch.autograd.grad(loss(*parameters), parameters))
-
-
 def test_embeddings_are_those_of_the_network_without_dropout(tmp_path, recwarn):
     network, batch = DeepRankingNetwork(SMALL), images(7)
     vectors = embed(network, [batch.numpy()])

@@ -241,11 +241,13 @@ def test_a_step_of_the_ranking_descends_along_the_sum_of_its_hinges():
     moved = []
     for batch in (1, 8):
         network = DeepRankingNetwork(tiny(keep_probability=1.0), random_state=2)
-        start = network.linear.weight.detach().numpy().copy()
+        start = {name: parameter.detach().numpy().copy() for name, parameter in network.named_parameters()}
         settings = RankingSettings(n_steps=1, batch=batch, learning_rate=1e-3, momentum=0, gap=5.0, regularisation=0)
-        moved.append(weights(train_ranking(network, source(), draws, settings, device="cpu"))["linear.weight"] - start)
-    np.testing.assert_allclose(moved[1], 8 * moved[0], rtol=1e-2, atol=1e-6)
-    assert np.abs(moved[0]).max() > 1e-5
+        found = weights(train_ranking(network, source(), draws, settings, device="cpu"))
+        moved.append({name: found[name] - value for name, value in start.items()})
+    for name, alone in moved[0].items():
+        np.testing.assert_allclose(moved[1][name], 8 * alone, rtol=1e-2, atol=1e-5, err_msg=name)
+        assert np.abs(alone).max() > 1e-7, "every path learns"
 
 
 def test_images_are_held_out_whole_and_by_category():
