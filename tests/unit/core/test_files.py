@@ -151,20 +151,11 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(tmp_path,
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["demo", "logs", "results"]
 
 
-def test_an_npz_that_hangs_or_is_damaged_is_one_sentence(tmp_path):
+def test_an_npz_is_packed_and_what_hangs_in_its_place_is_one_sentence(tmp_path):
     path = tmp_path / "arrays.npz"
     files.write_npz({"zeros": np.zeros(10**6)}, path)
     assert path.stat().st_size < 10_000
-    assert read_npz(path) == ["zeros"]
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(LookalikeError, match=r"arrays\.npz cannot be read \(.*\): what now"):
-        read_npz(path)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(LookalikeError, match="is a pipe, not a regular file"):
-        read_npz(path)
-
-
-def read_npz(path):
-    with files.reading_npz(path, "what now") as arrays:
-        return list(dict(arrays))
+    with pytest.raises(LookalikeError, match="is a pipe, not a regular file"), files.reading_npz(path, "what now"):
+        pass
