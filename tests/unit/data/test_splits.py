@@ -53,10 +53,9 @@ def test_pool_and_splits_are_of_streams_named_by_subset_fold_and_class(data, see
         own = enumerate(zip(order, roles, strict=False))
         rows += [(fold, image, label, role, place < numbers["n_validation"]) for place, (image, role) in own]
     splits = make_splits(manifest, pool, data.draw(st.permutations(list(sizes))), **numbers, seed=seed, subset="toy")
-    expected = sorted(rows, key=lambda row: (row[0], row[3], row[2], row[1]))
-    assert list(splits.itertuples(index=False, name=None)) == expected
+    rows.sort(key=lambda row: (row[0], row[3], row[2], row[1]))
     types = {"fold": "int8", "image_id": "int32", "label": TEXT, "role": TEXT, "validation": "bool"}
-    assert splits.dtypes.astype(str).to_dict() == types
+    pd.testing.assert_frame_equal(splits, pd.DataFrame(rows, columns=list(types)).astype(types))
 
 
 @pytest.mark.parametrize(
