@@ -16,7 +16,7 @@ from measures import Given
 
 import lookalike
 from lookalike.learners import TFIDF, Euclidean
-from lookalike.ranking import oxford
+from lookalike.ranking import oxford, rankings
 from lookalike.ranking.evaluation import intervals
 from lookalike.ranking.exact_search import LANES, top_k
 from lookalike.ranking.exact_search import average_precision as exact_average_precision
@@ -228,6 +228,23 @@ def test_top_k_is_the_head_of_a_stable_sort(seed, n_queries, n_gallery, k, dtype
     assert (found.dtype, found_scores.dtype) == (np.int32, np.float32)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(found_scores, values)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.tuples(st.integers(1, 5), st.integers(2, 300)),
+    k=st.integers(1, 12),
+    change=st.sampled_from([np.array, np.round, np.zeros_like, np.sort, lambda x: np.where(x > 0, x, -np.inf)]),
+)
+def test_the_best_of_dense_scores_are_the_head_of_a_stable_sort_in_blocks_too(seed, shape, k, change):
+    scores = change(np.random.default_rng(seed).standard_normal(shape))
+    half, unowned = scores.shape[1] // 2, np.full(len(scores), -1)
+    first = rankings.top_k(scores[:, :half], min(k, half))
+    k = min(k, scores.shape[1])
+    for columns, values in (rankings.top_k(scores, k), rankings.with_better(first, scores[:, half:], half, k)):
+        for found, expected in zip((columns, values), stable_sort(scores, k, unowned), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_real_scores_are_those_of_the_products_and_the_same_bits_in_any_block():
