@@ -30,15 +30,15 @@ rule split_images:
 
 # Only the setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only
 # one job that learns runs at a time
-for studied_dataset, study in CATEGORY.items():
+for study in CATEGORY.values():
     for batch in study.batches():
 
         rule:
             name:
-                f"{batch.name}_{studied_dataset}"
+                f"{batch.name}_{study.dataset}"
             input:
-                counts=f"{FEATURES}/counts.npz",
-                splits=f"{RESULTS}/splits/{{subset}}.parquet",
+                counts=f"{study.folder}/features/{{representation}}/counts.npz",
+                splits=f"{study.folder}/splits/{{subset}}.parquet",
             output:
                 batch.files,
             log:
@@ -51,7 +51,7 @@ for studied_dataset, study in CATEGORY.items():
             resources:
                 exclusive=1,
             params:
-                settings=settings_for(CATEGORY, "run", batch),
+                settings=settings_of(study, "run", batch),
                 learners=learners_of(batch),
                 makers=makers(batch),
                 made_by=code_of(*(f"studies/category/{maker}.py" for maker in makers(batch).values())),

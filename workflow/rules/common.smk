@@ -273,11 +273,14 @@ def reading_threads(wildcards):
     return 8 if SETTINGS.datasets[wildcards.dataset].shards >= 8 else 1
 
 
-def settings_for(studies, job, batch=None):
-    """Parameter function: what a job of a study reads of the settings, as plain values, and of a batch of fits."""
-    return lambda wildcards: studies[wildcards.dataset].params(
-        job, () if batch is None else batch.fitted_by(wildcards), **wildcards
-    )
+def settings_for(studies, job):
+    """Parameter function: what a job of a data set's study reads of the settings, as plain values."""
+    return lambda wildcards: studies[wildcards.dataset].params(job, **wildcards)
+
+
+def settings_of(study, job, batch):
+    """Parameter function: what a job of a batch of fits reads of the settings of its study, as plain values."""
+    return lambda wildcards: study.params(job, batch.fitted_by(wildcards), **wildcards)
 
 
 def learner_code(*methods):

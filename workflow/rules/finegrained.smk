@@ -40,17 +40,17 @@ rule read_triplets:
         "../scripts/read_triplets.py"
 
 
-for studied_dataset, study in FINEGRAINED.items():
+for study in FINEGRAINED.values():
     batch = study.feature_batch()
 
     rule:
         name:
-            f"describe_images_{studied_dataset}"
+            f"describe_images_{study.dataset}"
         input:
-            manifest=f"{RESULTS}/manifest.parquet",
-            pairs=f"{RESULTS}/pairs.parquet",
-            ratings=f"{RESULTS}/ratings.parquet",
-            listing=f"{RESULTS}/listing.txt",
+            manifest=f"{study.folder}/manifest.parquet",
+            pairs=f"{study.folder}/pairs.parquet",
+            ratings=f"{study.folder}/ratings.parquet",
+            listing=f"{study.folder}/listing.txt",
         output:
             batch.files,
         log:
@@ -60,7 +60,7 @@ for studied_dataset, study in FINEGRAINED.items():
         conda:
             "../../envs/images.yaml"
         params:
-            settings=settings_for(FINEGRAINED, "describe_images", batch),
+            settings=settings_of(study, "describe_images", batch),
             describers=describers_of(batch),
         script:
             "../scripts/describe_images.py"
@@ -143,18 +143,16 @@ for studied_dataset, study in FINEGRAINED.items():
 
 
 # a killed network continues from its checkpoint, which is removed when its files are complete
-for studied_dataset, batch in [
-    (name, batch) for name, study in FINEGRAINED.items() for batch in study.network_batches()
-]:
+for study, batch in [(study, batch) for study in FINEGRAINED.values() for batch in study.network_batches()]:
 
     rule:
         name:
-            f"{batch.name}_{studied_dataset}"
+            f"{batch.name}_{study.dataset}"
         input:
-            pixels=f"{RESULTS}/pixels.npy",
-            pretrained=lambda wildcards: FINEGRAINED[wildcards.dataset].files_of(CONVNET, file="model.lookalike"),
-            relevance=lambda wildcards: FINEGRAINED[wildcards.dataset].relevance_path(),
-            pairs=f"{RESULTS}/pairs.parquet",
+            pixels=f"{study.folder}/pixels.npy",
+            pretrained=study.files_of(CONVNET, file="model.lookalike"),
+            relevance=study.relevance_path(),
+            pairs=f"{study.folder}/pairs.parquet",
         output:
             batch.files,
         log:
@@ -164,9 +162,9 @@ for studied_dataset, batch in [
         priority: 1
         conda:
             "../../envs/deep.yaml"
-        threads: lambda wildcards: FINEGRAINED[wildcards.dataset].networks.threads
+        threads: study.networks.threads
         params:
-            settings=settings_for(FINEGRAINED, "train_networks", batch),
+            settings=settings_of(study, "train_networks", batch),
         script:
             "../scripts/train_networks.py"
 

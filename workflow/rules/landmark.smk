@@ -215,19 +215,19 @@ rule publish_words:
 
 # The setting `batch` says how many fits a job makes. A table shows their times: with --resources exclusive=1, only one
 # job that learns runs at a time
-for studied_dataset, study in LANDMARK.items():
+for study in LANDMARK.values():
     for batch in study.batches():
 
         rule:
             name:
-                f"run_{batch.name}_{studied_dataset}"
+                f"run_{batch.name}_{study.dataset}"
             input:
-                counts=f"{FEATURES}/counts.npz",
-                query_counts=f"{FEATURES}/query_counts.npz",
-                queries=f"{RESULTS}/queries.parquet",
-                relevance=f"{RESULTS}/relevance.parquet",
-                manifest=f"{RESULTS}/manifest.parquet",
-                learning_images=f"{RESULTS}/learning_images.parquet",
+                counts=f"{study.folder}/features/{{representation}}/counts.npz",
+                query_counts=f"{study.folder}/features/{{representation}}/query_counts.npz",
+                queries=f"{study.folder}/queries.parquet",
+                relevance=f"{study.folder}/relevance.parquet",
+                manifest=f"{study.folder}/manifest.parquet",
+                learning_images=f"{study.folder}/learning_images.parquet",
             output:
                 batch.files,
             log:
@@ -239,7 +239,7 @@ for studied_dataset, study in LANDMARK.items():
             resources:
                 exclusive=1,
             params:
-                settings=settings_for(LANDMARK, "run", batch),
+                settings=settings_of(study, "run", batch),
                 learners=learners_of(batch),
             script:
                 "../scripts/run_landmarks.py"

@@ -24,16 +24,16 @@ rule simulate_web:
 
 
 # a killed ranker continues from its checkpoint, which is removed when its files are complete
-for studied_dataset, study in WEB.items():
+for study in WEB.values():
     batch = study.ranker_batch()
 
     rule:
         name:
-            f"train_on_log_{studied_dataset}"
+            f"train_on_log_{study.dataset}"
         input:
-            log=f"{RESULTS}/log.npz",
-            images=f"{RESULTS}/images.parquet",
-            visterms=f"{RESULTS}/visterms.npz",
+            log=f"{study.folder}/log.npz",
+            images=f"{study.folder}/images.parquet",
+            visterms=f"{study.folder}/visterms.npz",
         output:
             batch.files,
         log:
@@ -42,23 +42,23 @@ for studied_dataset, study in WEB.items():
             **constraints_of(batch),
         conda:
             "../../envs/learning.yaml"
-        threads: lambda wildcards: WEB[wildcards.dataset].training.threads
+        threads: study.training.threads
         resources:
             exclusive=1,
         params:
-            settings=settings_for(WEB, "train_on_log"),
+            settings=settings_of(study, "train_on_log", batch),
         script:
             "../scripts/train_on_log.py"
 
 
-for studied_dataset, study in WEB.items():
+for study in WEB.values():
     if study.runtime is None:
         continue
     batch = study.runtime_batch()
 
     rule:
         name:
-            f"time_size_{studied_dataset}"
+            f"time_size_{study.dataset}"
         output:
             batch.files,
         log:
@@ -71,7 +71,7 @@ for studied_dataset, study in WEB.items():
         resources:
             exclusive=1,
         params:
-            settings=settings_for(WEB, "time_size"),
+            settings=settings_of(study, "time_size", batch),
         script:
             "../scripts/time_sizes.py"
 

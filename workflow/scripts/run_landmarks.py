@@ -7,6 +7,7 @@ with logged(snakemake):
     from pathlib import Path
 
     from lookalike.core.settings.methods import Fit
+    from lookalike.studies.batches import run_names
     from lookalike.studies.landmark import protocol
     from lookalike.studies.landmark.results import rows_of_run
 
@@ -14,12 +15,12 @@ with logged(snakemake):
     data = protocol.read_data(snakemake.input, params)
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}
     landmarks = list(dict.fromkeys(landmark for landmark, _, _ in folders))
-    of_dataset = {name: snakemake.wildcards[name] for name in ("dataset", "representation")}
     for method, spec in ((method, Fit(**spec)) for method, spec in params["specs"].items()):
         draws = sorted(set(data.learning_images["draw"]))
         chosen = {draw: protocol.chosen_constants(data, params["landmarks"], draw, spec) for draw in draws}
         for landmark, draw in product(landmarks, draws):
             run = protocol.run_landmark(data, landmark, draw, spec, method=method, chosen=chosen[draw])
-            names = of_dataset | {"subset": landmark, "method": method, "fold": draw}
-            line = run.write(folders[landmark, method, str(draw)], rows_of_run(run.metrics, run.fit), names)
+            folder = folders[landmark, method, str(draw)]
+            names = run_names(folder) | {"fold": draw}
+            line = run.write(folder, rows_of_run(run.metrics, run.fit), names)
             print(f"{method}, {landmark}, draw {draw}: {line}", flush=True)

@@ -34,5 +34,5 @@ with logged(snakemake, append=True):
             checkpoint_seconds=params["checkpoint_seconds"],
             report=lambda line: print(line, flush=True),
         )
-        write_ranker(run, fit, folder, {"dataset": snakemake.wildcards.dataset})
+        write_ranker(run, fit, folder, {"dataset": folder.parents[1].name})
         shutil.rmtree(folder / CHECKPOINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 SIZES = ("fold", "method", "subset")
@@ -11,7 +12,7 @@ SIZES = ("fold", "method", "subset")
 RUN_FILES = ("model.lookalike", "fit.json", "results.parquet", "ranks.npz")
 """Of every run of a study of methods, what `lookalike.studies.fits` writes."""
 PARTS = ("dataset", "representation", "subset", "method", "fold", "file")
-"""Of the path of a run's file, from the left."""
+"""Of the path of a run's file, from the left, without its fixed folders."""
 
 
 class Batch(NamedTuple):
@@ -21,7 +22,8 @@ class Batch(NamedTuple):
     """What tells its rule from others of the data set."""
     log: str
     files: list[str]
-    """What a job writes, with wildcards."""
+    """What a job writes, with wildcards. The data set is none: Snakemake compares a file with all outputs that begin as
+    it does, up to their first wildcard, and so with those of one data set."""
     allowed: dict[str, list[str]]
     """Wildcard to the values that it may have."""
     fitted: list[str]
@@ -33,10 +35,16 @@ class Batch(NamedTuple):
         return [named] if named else self.fitted
 
 
-def run_files(**values: Iterable[object]) -> list[str]:
+def run_files(dataset: str, **values: Iterable[object]) -> list[str]:
     """Return files of runs, one for every combination of values; a part of the path without values stays a wildcard."""
-    parts = [values.get(name, [f"{{{name}}}"]) for name in PARTS]
-    return ["results/{}/runs/{}/{}/{}/{}/{}".format(*names) for names in product(*parts)]
+    parts = [values.get(name, [f"{{{name}}}"]) for name in PARTS[1:]]
+    return ["results/{}/runs/{}/{}/{}/{}/{}".format(dataset, *names) for names in product(*parts)]
+
+
+def run_names(folder: Path) -> dict[str, str]:
+    """Return the parts of the path of a run's folder, by name."""
+    dataset, _, *others = folder.parts[-6:]
+    return dict(zip(PARTS, (dataset, *others), strict=False))
 
 
 def batch_of_fits(
@@ -45,6 +53,6 @@ def batch_of_fits(
     """Return jobs of one fit each, which a wildcard such as ``{ranker}`` names, or one for all; ``{}`` is its fit."""
     one_by_one = size == "method"
     names, log = ([wildcard], wildcard) if one_by_one else (fits, "all")
-    paths = [f"results/{{dataset}}/{file.format(fit)}" for fit in names for file in files]
+    paths = [f"results/{dataset}/{file.format(fit)}" for fit in names for file in files]
     named = {wildcard[1:-1]: list(fits)} if one_by_one and wildcard.count("{") == 1 else {}
-    return Batch(name, f"logs/{{dataset}}/{name}/{log}.log", paths, {"dataset": [dataset], **named}, list(fits))
+    return Batch(name, f"logs/{dataset}/{name}/{log}.log", paths, named, list(fits))

@@ -346,9 +346,9 @@ class CategoryStudy(MethodStudy):
         batches = [
             Batch(
                 name=f"{what}_{size}",
-                log=f"logs/{{dataset}}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
-                files=run_files(fold=of_folds, file=MAKERS[maker]),
-                allowed={"dataset": [self.dataset], "method": sizes[size]},
+                log=f"logs/{self.dataset}/{what}/{{representation}}/{{subset}}/{{method}}/{part}.log",
+                files=run_files(self.dataset, fold=of_folds, file=MAKERS[maker]),
+                allowed={"method": sizes[size]},
                 fitted=sizes[size],
             )
             for size, part, of_folds in (("fold", "{fold}", ["{fold}"]), ("method", "all", self.folds()))
@@ -360,13 +360,14 @@ class CategoryStudy(MethodStudy):
             by_maker = zip(MAKERS.values(), (self.on_subset(subset, methods), traced), strict=True)
             batched = [(method, names) for names, own in by_maker for method in own if method in sizes["subset"]]
             if batched:
-                files = [run_files(method=[method], fold=self.folds(), file=names) for method, names in batched]
+                parts = [{"method": [method], "file": names} for method, names in batched]
+                files = [run_files(self.dataset, fold=self.folds(), **part) for part in parts]
                 batches.append(
                     Batch(
                         name=f"run_subset_{representation}_{subset}",
-                        log="logs/{dataset}/run/{representation}/{subset}.log",
+                        log=f"logs/{self.dataset}/run/{{representation}}/{{subset}}.log",
                         files=[file for of_method in files for file in of_method],
-                        allowed={"dataset": [self.dataset], "representation": [representation], "subset": [subset]},
+                        allowed={"representation": [representation], "subset": [subset]},
                         fitted=list(dict.fromkeys(method for method, _ in batched)),
                     )
                 )

@@ -326,18 +326,20 @@ class LandmarkStudy(MethodStudy):
         for size, part in {"fold": "{subset}/{method}", "method": "{method}", "subset": "all"}.items():
             if methods := self.methods_in(size, self.methods):
                 # one job makes all methods of a subset, or a wildcard names its method
-                named, listed = ({}, {"method": methods}) if size == "subset" else ({"method": methods}, {})
+                allowed, listed = ({}, {"method": methods}) if size == "subset" else ({"method": methods}, {})
                 landmarks = ["{subset}"] if size == "fold" else self.landmark_names
-                files = run_files(subset=landmarks, **listed, fold=range(self.learning.draws), file=RUN_FILES)
-                log = f"logs/{{dataset}}/run/{{representation}}/{part}.log"
-                batches.append(Batch(size, log, files, {"dataset": [self.dataset], **named}, methods))
+                files = run_files(
+                    self.dataset, subset=landmarks, **listed, fold=range(self.learning.draws), file=RUN_FILES
+                )
+                log = f"logs/{self.dataset}/run/{{representation}}/{part}.log"
+                batches.append(Batch(size, log, files, allowed, methods))
         return batches
 
     def runs(self, file: str, **chosen: Iterable[str]) -> list[str]:
         """Return one file of every run, or of the `representation` and `method` that are given."""
         parts = {"representation": self.codebooks, "method": self.methods, **chosen}
         draws = range(self.learning.draws)
-        return run_files(dataset=[self.dataset], subset=self.landmark_names, fold=draws, file=[file], **parts)
+        return run_files(self.dataset, subset=self.landmark_names, fold=draws, file=[file], **parts)
 
     def compared_methods(self) -> tuple[str, str] | None:
         """Return what the montage shows: TF-IDF, and S-DA or else the last that learns; None without two, or images."""
