@@ -30,6 +30,10 @@ LOST = 1e-3
 """Squared distances below this share of the squared lengths of both rows come from the rows and not from products."""
 SPARSE_BELOW = 0.25
 """Share of values that are not zero below which dense rows are taken as sparse, and dual_coef are held so."""
+LATER_FROM = 2**22
+"""Bytes of T, more than near caches have, from which plain steps too leave an update to the next step on a row."""
+IN_A_CACHE_LINE = 8
+"""Numbers of T at most."""
 TILE = 1_024
 """Columns of W that are formed at a time."""
 
@@ -37,8 +41,8 @@ TILE = 1_024
 # of its 768. They are constants, so that machines decide alike.
 PRODUCT_SECONDS, DENSE_PRODUCT_SECONDS = 0.2e-9, 0.014e-9
 """Of G, for each row and value: of sparse rows those that are not zero, of dense ones all."""
-STEP_SECONDS = (2.0e-9, 0.4e-12)
-"""Of a step on G, for each row, and for each pair of rows."""
+STEP_SECONDS = 2.1e-9
+"""Of a step on G, for each row."""
 HEAD_SECONDS = 70e-9
 """Of a step on W, for each value of p that is not zero: the frequent features."""
 TAIL_SECONDS = (0.7e-9, 0.73e-12, 5.3e-9)
@@ -67,8 +71,7 @@ def is_faster(X: Matrix, n_steps: int) -> bool:
         n_values, per_row_and_value = X.size, DENSE_PRODUCT_SECONDS
         itself, of_feature, of_number = DENSE_SECONDS
         on_W = min(on_W, itself + of_feature * d + of_number * d * d)
-    per_row, per_pair = STEP_SECONDS
-    on_products = per_row_and_value * n * n_values + n_steps * n * (per_row + per_pair * n)
+    on_products = per_row_and_value * n * n_values + n_steps * n * STEP_SECONDS
     return bool(on_products < n_steps * on_W)
 
 
@@ -341,8 +344,9 @@ class DualSteps:
         self._log = Log(np.empty((n_steps, 3), np.uint32), np.empty(n_steps, dtype))
         self.n_updates = self._n_projected = 0
         self._projected = sp.csr_array((n, n), dtype=np.float64)
-        # steps of OASIS read rows of T, the others write columns
-        self._T, self._squares = np.zeros((n, n), dtype, order="C" if kind == PLAIN else "F"), np.zeros(n)
+        # an update writes columns of T, whose numbers are far apart in memory, and a step reads one row or two: so a
+        # row gets its updates when a step reads it
+        self._T, self._current, self._squares = np.zeros((n, n), dtype), np.zeros(n, np.int64), np.zeros(n)
         self._seen: dict[ValidationRows, tuple[Array, int]] = {}
 
     def take(self, triplets: Ints) -> tuple[int, int]:
@@ -351,7 +355,7 @@ class DualSteps:
         if before + len(triplets) > len(self._log.taus):
             raise ValueError(f"{len(triplets):,} steps are more than the log has room for")
         lengths = self.gram.squared_distances(triplets)
-        state = self._T, self._squares, self.gram.products, self._log, before
+        state = self._T, self._current, self._squares, self.gram.products, self._log, before
         losses, self.n_updates = dual_steps(*state, triplets, lengths, self._aggressiveness, self._kind)
         return losses, self.n_updates - before
 
@@ -360,7 +364,7 @@ class DualSteps:
         if self.n_updates > self._n_projected:  # else W is so, and a moment has one W
             A = nearest_psd_dual_coef(self.dual_coef(self.moment), self.gram.roots)
             self._projected, self._n_projected = sp.csr_array(A), self.n_updates
-            self._T[:] = self.gram.products @ A
+            self._T[:], self._current[:] = self.gram.products @ A, self.n_updates
             self._seen = {}
 
     @property
@@ -396,6 +400,8 @@ class DualSteps:
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
+        for row in range(self.gram.n_rows):
+            catch_up(self._T, row, self._current, self.gram.products, self._log, self.n_updates, self._kind)
         return not (is_finite(self.gram.products) and is_finite(self._T))
 
 
@@ -415,6 +421,7 @@ class Log(NamedTuple):
 @njit(cache=True, nogil=True)
 def dual_steps(
     T: Array,
+    current: Longs,
     squares: Doubles,
     G: Array,
     log: Log,
@@ -429,9 +436,13 @@ def dual_steps(
     `lengths` are the squared distances of p+ and p-; `squares` are x'(M - I)x of all rows, for steps of a distance.
     """
     losses, aa, bb, product = 0, 0.0, 0.0, 0.0
+    is_later = kind != PLAIN or T.nbytes > LATER_FROM
     for t in range(triplets.shape[0]):
         p, a, b = triplets[t, 0], triplets[t, 1], triplets[t, 2]
         pp, pa, pb = float(G[p, p]), float(G[p, a]), float(G[p, b])
+        for row in (a, b) if kind == PLAIN else (p, p):
+            if is_later and current[row] < n_updates:
+                catch_up(T, row, current, G, log, n_updates, kind)
         if kind == PLAIN:
             score = pa - pb + _dot(G[p], T[a], T[b])
         elif kind == ONLINE_PROJ:  # A is symmetric, so that one row of T is enough
@@ -458,8 +469,32 @@ def dual_steps(
                 to_a, to_b = float(G[p, j]) - float(G[a, j]), float(G[p, j]) - float(G[b, j])
                 squares[j] += log.taus[n_updates] * (to_b * to_b - to_a * to_a)
         n_updates += 1
-        add_updates(T, G, log, n_updates - 1, n_updates, kind)
+        if not is_later:
+            add_updates(T, G, log, n_updates - 1, n_updates, kind)
+    if not is_later:
+        current[:] = n_updates
     return losses, n_updates
+
+
+@njit(cache=True, nogil=True)
+def catch_up(T: Array, row: int, current: Longs, G: Array, log: Log, n_updates: int, kind: int) -> None:
+    """Add the updates of the log to a row of T that it does not have yet."""
+    share, own = T.dtype.type(0.5 if kind == ONLINE_PROJ else 1.0), T.dtype.type(kind == DISSIM)
+    line, products = T[row], G[row]
+    # what is read in order arrives from memory in a fraction of the time
+    total = line.dtype.type(0)
+    for k in range(0, line.shape[0], IN_A_CACHE_LINE):
+        total += line[k] + products[k]
+    if total != total:
+        line[0] = total  # for `has_overflowed`
+    for s in range(current[row], n_updates):
+        p, a, b = log.triplets[s, 0], log.triplets[s, 1], log.triplets[s, 2]
+        tau = share * log.taus[s]
+        line[p] += tau * (products[a] - products[b])
+        if kind != PLAIN:
+            line[a] += tau * (products[p] - own * products[a])
+            line[b] -= tau * (products[p] - own * products[b])
+    current[row] = n_updates
 
 
 @njit(cache=True, nogil=True)
