@@ -159,6 +159,7 @@ def test_the_papers_data_plan_well_under_a_thousand_jobs(project):
         "run_fold_caltech256": 5 * 5 * 10 + 2 * 5 * 3 + 3 * 5 * 3,  # ten methods; minima and equal settings on 3
         "run_method_caltech256": 5 * (3 + 1),  # Euclidean, both of RCA, and Euclidean of 10,000 words
         "trace_fold_caltech256": 5 * (3 + 2 + 5),  # only what the learning curves show
+        "run_side_study": 1 + 3 + 2,  # averages, new classes and few images, on the classes of their exhibits
         "describe_blocks": 16,
         "extract_keypoints": 32,  # the codebooks share their keypoints
         "assign_words": 3 * 32,

@@ -46,8 +46,11 @@ def test_classes_are_those_of_print_settings_are_as_many_where_they_are_equal_an
         study.params("split_images", subset="var10")
     # a file laid over it may run fewer methods
     assert study_of("caltech256", methods=["oasis", "euclidean"]).equal_runs == {"oasis": "oasis-equal"}
-    demo = study_of("demo")
+    demo, papers = study_of("demo"), study_of("caltech256")
     assert demo.example_fold() == (demo.ratings.subset, demo.ratings.fold)
+    assert not [file for file in papers.inputs()["rankings"] if "lmnn-naive" in file or "-equal" in file]
+    fits = papers.params("run_side_study", side="few_images", subset="var20")["side"]["fits"]
+    assert list(fits) == ["oasis", "oasis-psd", "mcml", "lego", "euclidean"]
 
 
 def test_a_subset_has_methods_and_changes_of_its_own():

@@ -24,7 +24,7 @@ from lookalike.studies.finegrained import study as planning
 from lookalike.studies.finegrained.contrasts import contrasts
 from lookalike.studies.finegrained.results import results_of
 from lookalike.studies.finegrained.study import FinegrainedStudy
-from lookalike.studies.finegrained.systems import ALL, FEATURES, TABLE1, TABLE2
+from lookalike.studies.finegrained.systems import ALL, FEATURES, TABLE1, TABLE2, ordered_systems
 
 DEMO, RATED = "demo_triplets", "triplets"
 SAMPLED = [f"multiscale-weighted-{share:03d}" for share in (0, 60, 100)]
@@ -47,6 +47,7 @@ def test_systems_are_those_of_both_tables_and_figure_6_and_networks_have_a_job_e
     assert set(study_of(DEMO).systems()) == {*TABLE1, *TABLE2}
     assert set(demo.systems()) == {*TABLE1, *TABLE2, *SAMPLED, UNIFORM}
     assert demo.ranking_networks() == ["single-scale-ranking", "deep-ranking", *SAMPLED, UNIFORM]
+    assert ordered_systems([UNIFORM, *reversed(SAMPLED), *TABLE2]) == (*TABLE2, *SAMPLED, UNIFORM)
     by_seed = demo.network_batches()
     (alone,) = study_of(DEMO, batch="method", sampling_study=plain(demo.sampling_study)).network_batches()
     assert [name for batch in by_seed for name in batch.fitted] == alone.fitted == alone.allowed["system"]

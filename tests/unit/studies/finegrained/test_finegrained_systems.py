@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.networks import Sampler
-from lookalike.data.rated_triplets import split_ratings
+from lookalike.data.rated_triplets import codebook_images, split_ratings
 from lookalike.data.relevance import RelevanceData
 from lookalike.learners.oasis import OASIS as Learner
 from lookalike.studies.finegrained import golden as mixing
@@ -268,6 +268,8 @@ def test_a_similarity_is_of_the_query_to_the_candidate_also_in_the_span_of_the_t
 def test_what_cannot_be_learned_or_drawn_is_said_and_folds_deal_categories_evenly(world):
     with pytest.raises(LookalikeError, match="two categories at least"):
         golden_of(world | {"relevance": RelevanceData.from_labels(TRAINING, ["alike"] * len(TRAINING))})
+    with pytest.raises(LookalikeError, match="no image of the manifest can be used"):
+        codebook_images(pd.DataFrame({"path": ["a"], "part": "training", "status": "unreadable"}))
     with pytest.raises(LookalikeError, match="needs two images at least"):
         hashed_of(world, {"good": 1.0}, [0])
     ungraded = RelevanceData.from_labels(np.arange(N), LABELS.astype(str))
