@@ -62,7 +62,7 @@ import atexit, json
 def say():
     jobs = [
         (job.rule.name, dict(job.wildcards.items()), dict(job.params.items()), workflow.dag.priority(job))
-        for job in workflow.dag.jobs
+        for job in workflow.dag.needrun_jobs(exclude_finished=False)
     ]
     Path("params.json").write_text(json.dumps(sorted(jobs, key=repr), default=lambda value: f"no plain {type(value)}"))
 atexit.register(say)
