@@ -33,7 +33,7 @@ SPARSE_BELOW = 0.25
 LATER_FROM = 2**22
 """Bytes of T, more than near caches have, from which plain steps too leave an update to the next step on a row."""
 IN_A_CACHE_LINE = 8
-"""Numbers of T at most."""
+"""Numbers of T, at least."""
 TILE = 1_024
 """Columns of W that are formed at a time."""
 
@@ -481,12 +481,12 @@ def catch_up(T: Array, row: int, current: Longs, G: Array, log: Log, n_updates: 
     """Add the updates of the log to a row of T that it does not have yet."""
     share, own = T.dtype.type(0.5 if kind == ONLINE_PROJ else 1.0), T.dtype.type(kind == DISSIM)
     line, products = T[row], G[row]
-    # what is read in order arrives from memory in a fraction of the time
+    # touch each line of the cache: what is read in order arrives from memory in a fraction of the time
     total = line.dtype.type(0)
     for k in range(0, line.shape[0], IN_A_CACHE_LINE):
         total += line[k] + products[k]
     if total != total:
-        line[0] = total  # for `has_overflowed`
+        line[0] = total  # an overflow, which stays; without a use of it the compiler would leave the loop out
     for s in range(current[row], n_updates):
         p, a, b = log.triplets[s, 0], log.triplets[s, 1], log.triplets[s, 2]
         tau = share * log.taus[s]

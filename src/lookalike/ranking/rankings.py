@@ -335,14 +335,19 @@ def ordered(model: Similarity, X: Matrix, triplets: Ints) -> Doubles:
 
 
 def top_k(scores: Array, k: int) -> tuple[Longs, Array]:
-    """Return columns and values of the k largest of each row, as a stable descending sort would, without one."""
+    """Return columns and values of the k largest of each row, as a stable descending sort would, without one.
+
+    No score is NaN. Whole numbers become float.
+    """
+    scores = scores.astype(np.result_type(scores.dtype, np.float32), copy=False)
     n, m = scores.shape
     groups = GROUPS * k
-    if m >= 2 * groups:
+    if n and k and m >= 2 * groups:
         # the k-th largest of the maxima of groups is no more than the k-th largest score, and few scores are above it
         maxima = scores[:, : m - m % groups].reshape(n, -1, groups).max(axis=1)
-        columns, values = _chosen(scores, scores >= np.partition(maxima, groups - k, axis=1)[:, groups - k, None])
-        if columns.shape[1] <= groups:
+        least = np.partition(maxima, groups - k, axis=1)[:, groups - k, None]
+        columns, values = _chosen(scores, scores >= least)
+        if columns.shape[1] <= groups and not np.isnan(least).any():
             return best_first(columns, values, k)
     if k < m:
         least = np.partition(scores, m - k, axis=1)[:, m - k, None]

@@ -235,7 +235,16 @@ def test_top_k_is_the_head_of_a_stable_sort(seed, n_queries, n_gallery, k, dtype
     seed=st.integers(0, 10**6),
     shape=st.tuples(st.integers(1, 5), st.integers(2, 300)),
     k=st.integers(1, 12),
-    change=st.sampled_from([np.array, np.round, np.zeros_like, np.sort, lambda x: np.where(x > 0, x, -np.inf)]),
+    change=st.sampled_from(
+        [
+            np.array,
+            np.round,
+            np.zeros_like,
+            np.sort,
+            lambda x: (9 * x).astype(int),
+            lambda x: np.where(x > 0, x, -np.inf),
+        ]
+    ),
 )
 def test_the_best_of_dense_scores_are_the_head_of_a_stable_sort_in_blocks_too(seed, shape, k, change):
     scores = change(np.random.default_rng(seed).standard_normal(shape))
