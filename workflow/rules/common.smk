@@ -322,7 +322,7 @@ def exhibit_files(dataset, paper=""):
 
 
 def exhibits_of(datasets, claims=True):
-    """Every file of the exhibits of some data sets, their main numbers, and the table of claims of all."""
+    """Every file of the exhibits of some data sets, their first tables, and the table of claims of all."""
     files = [
         file for dataset in datasets for file in [f"results/{dataset}/exhibits/headline.txt", *exhibit_files(dataset)]
     ]

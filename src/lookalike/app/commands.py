@@ -229,7 +229,7 @@ def _learned(named: object, about: About) -> list[str]:
         "classes": len(about["classes"]) or None,
         "held out": about["n_held_out"] or None,
         "for": f"{about['for']} classes" if about.get("for") else None,
-        "share of it": None if about.get("share", 1) == 1 else about["share"],
+        "share of what was learned": None if about.get("share", 1) == 1 else about["share"],
         "steps": learner.get("n_steps"),
     }
     source = options.counted(about["n_images"], "vector" if described["name"] == "vectors" else "image")
@@ -262,7 +262,7 @@ def rank(
     It ranks the images of a folder, or the vectors of a file, best first. Copies of the query are left out: the same
     image file, or the same numbers.
     """
-    from lookalike.app.gallery import FILES, rank_saved
+    from lookalike.app.gallery import FILES, QUERY_MAP, rank_saved
     from lookalike.core.model_file import SUFFIX
 
     if html is not None:
@@ -277,6 +277,11 @@ def rank(
         if bad:
             n_queries = len(bad) + len(results)
             warnings.warn(f"{len(bad):,} of {n_queries:,} queries left out{first_reason(bad)}", stacklevel=2)
+    elif (gallery / QUERY_MAP).is_file():
+        raise LookalikeError(
+            f"{gallery} was exported from vectors, with --labels, or by lookalike 1.1: rank takes the images or "
+            "vectors themselves, or what lookalike index writes of a folder of images"
+        )
     else:
         with opened(model, jobs, cache, no_cache, quiet) as (similarity, _):
             of_vectors = similarity.representation_ is None
@@ -556,7 +561,8 @@ def export(
     model: Model,
     gallery: Annotated[Path, Argument(metavar="GALLERY", help="images at any depth, or a file of vectors")],
     to: Annotated[
-        Literal["faiss", "npy"] | None, Option(help="what the vectors are written as (default of index: npy)")
+        Literal["faiss", "npy"] | None,
+        Option(help="what the vectors are written as (default: faiss of export, npy of index)"),
     ] = None,
     output: Annotated[Path | None, Option(metavar="FOLDER", help="default: GALLERY-faiss or GALLERY-npy, here")] = None,
     by_name: Annotated[list[Path] | None, Option("--add", "--remove", hidden=True)] = None,

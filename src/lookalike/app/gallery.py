@@ -62,6 +62,8 @@ GALLERIES = {"faiss": "gallery.faiss", "npy": "gallery.npy"}
 """What a gallery can be written as, and the name of its file."""
 NAMES = (ABOUT, IDS, QUERY_MAP, FILES, SUMS, *GALLERIES.values(), "gallery.parquet")
 """Every file that an export writes, or that one of lookalike 1.1 wrote."""
+KEEPS_VECTORS = re.compile(r"(IVF\d+,)?Flat|(HNSW|NSG)\d+(,Flat)?")
+"""FAISS's indexes from which vectors come back as they were; others round or compress them."""
 CHECKED, FIRST = 200, 10
 """Rows of the gallery that ask it, and how many neighbours of each are compared with those of exact ranking."""
 
@@ -170,6 +172,11 @@ def read_gallery(folder: Path) -> SavedGallery:
         else:
             import faiss
 
+            if not KEEPS_VECTORS.fullmatch(about["index"]):
+                raise LookalikeError(
+                    f"{folder} holds vectors as {about['index']} keeps them, not as they were: rank takes the folder "
+                    "of images, or what lookalike index writes of it"
+                )
             engine = faiss.deserialize_index(np.fromfile(folder / GALLERIES["faiss"], np.uint8))
             rows = engine.reconstruct_n(0, engine.ntotal)
         with np.load(folder / QUERY_MAP) as query_map:

@@ -158,7 +158,7 @@ def headline(study: Study, written: Iterable[Sidecar]) -> str:
     """Return the first table of a study, of its written exhibits, in lines of text; or why it was not run."""
     first = next((sidecar for sidecar in written if sidecar.sheets), None)
     if first is None:
-        return f"{study.title}: {study.not_run or 'it has pictures and figures, and no table'}\n"
+        return f"{study.title}: {study.not_run or 'no table was made, and its figures are in the report'}\n"
     lines, said = [f"{study.title}: {first.heading}"], first.caption[-1]
     for sheet in takewhile(lambda sheet: not sheet.heading, first.sheets):
         widths = [max(map(len, column)) for column in zip(sheet.heads, *sheet.rows, strict=True)]

@@ -58,6 +58,10 @@ def test_a_saved_gallery_answers_as_its_folder_does(indexed, call, result):
         other = ranked(result, f"rank m.lookalike photos/red/3.png --gallery {folder} -k 99")
         assert sorted(row["path"] for row in other) == sorted(row["path"] for row in own)
         np.testing.assert_allclose([row["score"] for row in other], [row["score"] for row in own], rtol=1e-3)
+    assert call("export m.lookalike photos --index SQ8 --output rounded").status == 0
+    assert "rounded holds vectors as SQ8 keeps them" in call("rank m.lookalike q.png --gallery rounded").err
+    Path("few/files.json").unlink()  # exports of 1.1 have none
+    assert "few was exported from vectors, with --labels, or by" in call("rank m.lookalike q.png --gallery few").err
     assert call(RANK, "--html n.html").out == "n.html: 1 query, 3 neighbours each\n"
     assert Path("n.html").read_text(encoding="utf-8").count("<img ") == 4
 
