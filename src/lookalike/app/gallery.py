@@ -40,7 +40,7 @@ from lookalike.core.files import (
     write_npz,
     write_text,
 )
-from lookalike.core.model_file import About, Arrays, Kind, fits_together
+from lookalike.core.model_file import About, Arrays, Kind, checked_about, fits_together
 from lookalike.core.seeds import generator
 from lookalike.data import scan
 from lookalike.data.path_finder import files_below, is_hidden
@@ -165,7 +165,7 @@ def read_gallery(folder: Path) -> SavedGallery:
         for name, written in read_json(folder / SUMS).items():
             if sha256_of(folder / name) != written:
                 raise ValueError(f"the bytes of {name} are not those that were written")
-        about = read_json(folder / ABOUT)
+        about = checked_about((folder / ABOUT).read_text(encoding="utf-8"), folder, GALLERY)
         files = [File(*facts) for facts in read_json(folder / FILES)]
         if about["index"] is None:
             rows = np.load(folder / GALLERIES["npy"], mmap_mode="r")
@@ -324,7 +324,8 @@ def export(
         write_npz(query_map, folder / QUERY_MAP)
         write_json(found.ids.tolist(), folder / IDS)
         if files:
-            about |= {"model": named, "root": os.path.relpath(os.path.realpath(found.source), os.path.realpath(output))}
+            about |= {"format": GALLERY.name, "format_version": GALLERY.version, "model": named}
+            about |= {"root": os.path.relpath(os.path.realpath(found.source), os.path.realpath(output))}
             write_text(json.dumps([list(vars(each).values()) for each in files]), folder / FILES)
         write_json(about, folder / ABOUT)
         if files:

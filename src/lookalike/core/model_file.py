@@ -120,7 +120,7 @@ def _read(path: PathLike, kind: Kind | None, *, with_arrays: bool) -> tuple[Abou
             safe_open(path, framework="numpy") as file,
         ):
             text = _text_in(file, path) or "null"
-            about, sums = _checked(text, path, kind), _SUMS.search(text)
+            about, sums = checked_about(text, path, kind), _SUMS.search(text)
             arrays = {name: file.get_tensor(name) for name in sorted({*file.keys()} - {_TEXT})} if with_arrays else {}
     except (SafetensorError, *_DAMAGED) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
@@ -155,7 +155,7 @@ def _text_in(file: Any, path: PathLike) -> str | None:
     return file.get_tensor(_TEXT).tobytes().decode("ascii") if is_array else text
 
 
-def _checked(text: str, path: PathLike, kind: Kind | None) -> About:
+def checked_about(text: str, path: PathLike, kind: Kind | None) -> About:
     """Read the JSON values of a file of this kind, in the version that is read."""
     about = json.loads(text)
     if not isinstance(about, dict) or not isinstance(about.get("format"), str):

@@ -400,7 +400,7 @@ class DualSteps:
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
-        for row in range(self.gram.n_rows):
+        for row in np.flatnonzero(self._current < self.n_updates).tolist():
             catch_up(self._T, row, self._current, self.gram.products, self._log, self.n_updates, self._kind)
         return not (is_finite(self.gram.products) and is_finite(self._T))
 

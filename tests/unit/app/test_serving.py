@@ -60,6 +60,11 @@ def test_a_saved_gallery_answers_as_its_folder_does(indexed, call, result):
         np.testing.assert_allclose([row["score"] for row in other], [row["score"] for row in own], rtol=1e-3)
     assert call("export m.lookalike photos --index SQ8 --output rounded").status == 0
     assert "rounded holds vectors as SQ8 keeps them" in call("rank m.lookalike q.png --gallery rounded").err
+    about = Path("few/about.json").read_text(encoding="utf-8")
+    Path("few/about.json").write_text(about.replace('"format_version": 2', '"format_version": 99'), encoding="utf-8")
+    assert "the bytes of about.json are not those that were written" in call("rank m.lookalike q.png --gallery few").err
+    Path("few/sha256.json").write_text("{}", encoding="utf-8")
+    assert "few has format version 99, and this lookalike reads 2" in call("rank m.lookalike q.png --gallery few").err
     Path("few/files.json").unlink()  # exports of 1.1 have none
     assert "few was exported from vectors, with --labels, or by" in call("rank m.lookalike q.png --gallery few").err
     assert call(RANK, "--html n.html").out == "n.html: 1 query, 3 neighbours each\n"
