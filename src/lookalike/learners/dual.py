@@ -400,8 +400,7 @@ class DualSteps:
 
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
-        for row in np.flatnonzero(self._current < self.n_updates).tolist():
-            catch_up(self._T, row, self._current, self.gram.products, self._log, self.n_updates, self._kind)
+        catch_up_all(self._T, self._current, self.gram.products, self._log, self.n_updates, self._kind)
         return not (is_finite(self.gram.products) and is_finite(self._T))
 
 
@@ -495,6 +494,14 @@ def catch_up(T: Array, row: int, current: Longs, G: Array, log: Log, n_updates: 
             line[a] += tau * (products[p] - own * products[a])
             line[b] -= tau * (products[p] - own * products[b])
     current[row] = n_updates
+
+
+@njit(cache=True, nogil=True)
+def catch_up_all(T: Array, current: Longs, G: Array, log: Log, n_updates: int, kind: int) -> None:
+    """Add the updates of the log to all rows of T that do not have them yet."""
+    for row in range(T.shape[0]):
+        if current[row] < n_updates:
+            catch_up(T, row, current, G, log, n_updates, kind)
 
 
 @njit(cache=True, nogil=True)
