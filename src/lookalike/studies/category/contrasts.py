@@ -60,7 +60,7 @@ def contrasts(study: CategoryStudy) -> list[Contrast]:
 
 def pairs_of(study: CategoryStudy, subset: Subset) -> Iterator[Compared]:
     """Yield the pairs of methods, or of rankers, that are compared on a subset in numbers of each fold."""
-    every, equal = select(study.results, setting=subset.id), study.equal_runs
+    every, equal = select(study.results, setting=subset.id), study.equal_choices
     # of a method that lost a fit, the folds that ended are the easier ones
     lost = [method for method in every["method"].unique() if study.limits.has_lost(subset.id, method)]
     known = every[~every["method"].isin(lost)]
@@ -68,10 +68,10 @@ def pairs_of(study: CategoryStudy, subset: Subset) -> Iterator[Compared]:
     def compared(metric: str, pairs: Iterable[tuple[str, str]], **about: Any) -> Compared:
         return Compared(subset.id, metric, pairs, select(known, metric=metric), **about)
 
-    run = [name for name in study.run_methods() if name in subset.methods and name not in equal.values()]
+    run = [name for name in study.run_methods() if name in subset.methods and name not in study.equal_runs.values()]
     # comparisons are of OASIS minus another
     yield compared("map", combinations(sorted(run, key="oasis".__ne__), 2), printed=in_print(study, subset))
-    yield compared("map, equal", combinations(study.methods if equal else (), 2), runs=equal, is_optional=True)
+    yield compared("map, equal", combinations(equal, 2), runs=equal, is_optional=True)
     others = [method for method in study.methods if method != "oasis" and {method, "oasis"} <= set(subset.methods)]
     yield compared("p@k", product(["oasis"], others))
     yield compared(SYMMETRY, [("oasis", "")], is_optional=True)

@@ -88,10 +88,9 @@ def pooled(rows: pd.DataFrame, about: Any) -> pd.DataFrame:
 def equal(numbers: pd.DataFrame, about: Any) -> pd.DataFrame:
     """Return the numbers of the equal protocol under the methods' own names, on subsets that have it."""
     numbers = numbers[numbers["metric"].isin(COMPARED)]
-    subsets = numbers.loc[numbers["method"].isin(about.equal.values()), "setting"].unique()
+    subsets = numbers.loc[numbers["method"].isin({*about.equal.values()} - {*about.equal}), "setting"].unique()
     numbers = numbers[numbers["setting"].isin(subsets)]
-    # a method without such a run chooses so anyway
-    parts = [numbers[numbers["method"] == about.equal.get(id, id)].assign(method=id) for id in about.methods]
+    parts = [numbers[numbers["method"] == run].assign(method=method) for method, run in about.equal.items()]
     found = pd.concat([numbers.iloc[:0], *parts], ignore_index=True)
     named: pd.DataFrame = found.assign(metric=found["metric"].map(EQUAL))
     return named
@@ -152,9 +151,8 @@ def recorded(fits: pd.DataFrame, about: Any) -> pd.DataFrame:
 
 def over_time(fits: pd.DataFrame, selections: pd.DataFrame, about: Any) -> Iterator[pd.DataFrame]:
     """Yield validation mAP over seconds of training, of the parameters that each fold chose with equal settings."""
-    for subset in selections["setting"].unique() if about.equal else ():
-        for method in about.methods:
-            run = about.equal.get(method, method)
+    for subset in selections["setting"].unique():
+        for method, run in about.equal.items():
             own, chosen = (fits[(fits["setting"] == subset) & (fits["method"] == name)] for name in (method, run))
             rows = selections[(selections["setting"] == subset) & (selections["method"] == run)]
             if rows.empty or not own["n_steps"].sum() > 0:

@@ -111,7 +111,7 @@ class CategoryStudy(MethodStudy):
         "split_images": "classes=classes_of splits seed",
         "run": "specs seed",
         "run_side_study": "side=side_of folds=folds_of seed",
-        "gather": "representation methods equal=equal_runs averages aggressiveness=traced_aggressiveness"
+        "gather": "representation methods equal=equal_choices averages aggressiveness=traced_aggressiveness"
         " n_train=splits.train n_test=splits.test few_images printed_subset half_numbers pool",
     }
     without_effect: ClassVar = dict.fromkeys(("batch", "like", "ablations"), True) | {
@@ -300,6 +300,13 @@ class CategoryStudy(MethodStudy):
     def equal_runs(self) -> dict[str, str]:
         """Methods that are run to the ids of their `equal` runs."""
         return {method: run for method, run in self.equal.items() if method in self.methods}
+
+    @property
+    def equal_choices(self) -> dict[str, str]:
+        """Methods to the ids of their runs that choose from as many settings as the `equal` runs, or from none."""
+        runs = {method: self.equal_runs.get(method, method) for method in self.methods if self.equal_runs}
+        counts = {self.n_settings(run) for run in self.equal_runs.values()} | {1}
+        return {method: run for method, run in runs.items() if self.n_settings(run) in counts}
 
     def named_methods(self) -> list[str]:
         """Return the methods that are run, for whatever they are run."""
@@ -649,11 +656,13 @@ class CategoryStudy(MethodStudy):
         """Say which classes were left out, what equal settings are, and which limits ended a fit or a choice."""
         sentences = [*self._left_out(set(drawn.frame.get("setting", ())))]
         if set(EQUAL.values()) & set(drawn.frame.get("metric", ())):
-            counts = {self.n_settings(self.equal_runs.get(method, method)) for method in self.methods} - {1}
+            counts = {self.n_settings(run) for run in self.equal_choices.values()} - {1}
             sentences.append(
                 f"With equal settings each learned method chooses one of {' or '.join(map(str, sorted(counts)))} "
                 "settings, values of its parameter and stops, on the same validation images."
             )
+            if lacking := [self.title_of(method) for method in self.methods if method not in self.equal_choices]:
+                sentences.append(f"With equal settings these were not run: {', '.join(lacking)}.")
         return sentences + self.limits.notes(self._drawn_methods(drawn), {part.id: part.title for part in self.parts})
 
     def differences(self, drawn: Drawn) -> list[str]:
