@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
-import numbers
 import os
 import sys
 import warnings
@@ -30,6 +29,7 @@ from lookalike.learners.centring import FAR, NEAR, centre_of, less, powers_of_tw
 from lookalike.learners.centring import is_sparse as is_sparse
 from lookalike.learners.curve import UNTRACED, Trace, Traced
 from lookalike.learners.model_io import is_fitted_name, save
+from lookalike.learners.parameters import check_parameters, is_number
 from lookalike.learners.registry import MODULES, learner_class
 from lookalike.learners.triplets import check_triplets
 from lookalike.ranking.rankings import Checked, Similarity, ordered, rank_leave_one_out, top_k, with_better
@@ -457,25 +457,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_parameters(self) -> None:
-        """Raise ValueError for a parameter out of its range."""
-
-    def _require(self, holds: object, name: str, what: str) -> None:
-        """Raise ValueError that says what a parameter must be, unless it is that."""
-        if not holds:
-            raise ValueError(f"{name} must be {what}, not {getattr(self, name)!r}")
-
-    def _require_whole(self, least: int, *names: str) -> None:
-        """Raise ValueError for a parameter that is no whole number, or less than `least`."""
-        for name in names:
-            value = getattr(self, name)
-            is_whole = is_number(value) and least <= value < 2**63 and int(value) == value
-            self._require(is_whole, name, f"a whole number from {least} to 2**63")
-
-    def _require_number(self, name: str, what: str, holds: Callable[[float], bool]) -> None:
-        """Raise ValueError for a parameter that is no number, or not one for which this holds."""
-        value = getattr(self, name)
-        self._require(is_number(value), name, "a number")
-        self._require(holds(value), name, what)
+        """Raise ValueError for a parameter out of its range; subclasses add what one type cannot say."""
+        check_parameters(self)
 
     def _why_no(self, method: str) -> str | None:
         """Return why an instance lacks one of `MAY_LACK`, or None (of `fit_transform` by its parameters alone)."""
@@ -709,11 +692,6 @@ def class_deviations(rows: Array, codes: Longs, sizes: Longs) -> Array:
     deviations: Array = (members.T @ rows / -sizes[:, None])[codes]
     deviations += rows
     return deviations
-
-
-def is_number(value: object) -> bool:
-    """Tell whether a value is a real number, as True is not."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def largest_value(X: Matrix) -> float:

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lookalike.core.arrays import Array, Doubles, Matrix
 from lookalike.learners.base import TracedLearner, refuse_overflow
 from lookalike.learners.curve import UNTRACED, Progress, Traced, columns_of, log_spaced_steps
+from lookalike.learners.parameters import Count, NotNegative
 from lookalike.learners.span import Span
 
 Objective = Callable[[Array], "tuple[float, Array, float]"]
@@ -76,8 +77,8 @@ class BatchLearner(TracedLearner):
     accepts = frozenset({"labels"})
     n_curve_points: ClassVar[int | None] = None
     """Rows of the curve that are asked for by default; None: one for every step."""
-    max_iter: int
-    tol: float
+    max_iter: Count
+    tol: NotNegative
     verbose: int
 
     @abstractmethod
@@ -125,10 +126,6 @@ class BatchLearner(TracedLearner):
         if step and not self.converged_:
             name, advice = type(self).__name__, "give a larger max_iter, or a larger tol"
             warnings.warn(f"{name} had not converged after {step} steps: {advice}", ConvergenceWarning, stacklevel=3)
-
-    def _check_parameters(self) -> None:
-        self._require_whole(0, "max_iter")
-        self._require_number("tol", "a number that is not negative", lambda tol: tol >= 0)
 
 
 def conditioned(coordinates: Doubles) -> tuple[Doubles, Doubles]:

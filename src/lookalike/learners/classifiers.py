@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.special
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from lookalike.core.arrays import Array, Doubles, Matrix
 from lookalike.learners.base import SimilarityLearner, refuse_overflow
 from lookalike.learners.centring import is_sparse
+from lookalike.learners.parameters import PositiveFinite
 from lookalike.learners.triplets import class_codes
 
 TOLERANCE = 1e-5
@@ -151,12 +153,8 @@ class LogisticRegression(ClassMap):
 
     learns_matrix = False
 
-    C: float = 10.0
-    compare: str = "probabilities"
-
-    def _check_parameters(self) -> None:
-        self._require_number("C", "larger than 0 and finite", lambda C: 0 < C < np.inf)
-        self._require(self.compare in ("probabilities", "scores"), "compare", "'probabilities' or 'scores'")
+    C: PositiveFinite = 10.0
+    compare: Literal["probabilities", "scores"] = "probabilities"
 
     def _learn_map(self, rows: Matrix, y: Array) -> None:
         found = Classifier(C=float(self.C), tol=TOLERANCE, max_iter=1000).fit(rows, y)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from lookalike.learners.curve import UNTRACED, Traced
 from lookalike.learners.euclidean import Baseline
 from lookalike.learners.kernels import Compressed, Vector, add_sparse, longest_row, row_of, sparse_dot
 from lookalike.learners.online import Draw, OnlineTripletLearner, feed
+from lookalike.learners.parameters import Count, Positive
 from lookalike.learners.triplet_products import TripletProducts
 
 ZERO = 1e-10
@@ -118,7 +119,7 @@ class ProductsLearner(DiagonalLearner):
 class OnlineDiagonalLearner(OnlineTripletLearner[Work], ProductsLearner):
     """Base of the diagonal learners that take one step a triplet; ``state_`` has what the next call goes on from."""
 
-    projection: str | None = None
+    projection: Literal[None, "psd"] = None
 
     dtype = "float64"
     fields: ClassVar[dict[str, float]]
@@ -141,10 +142,6 @@ class OnlineDiagonalLearner(OnlineTripletLearner[Work], ProductsLearner):
 
     def _never_negative(self) -> bool:
         return self.projection == "psd"
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require(self.projection in (None, "psd"), "projection", "None or 'psd'")
 
     def _learn_products(self, products: TripletProducts) -> Self:
         self._start(products.n_features)
@@ -279,12 +276,8 @@ class DiagonalOASIS(OnlineDiagonalLearner):
     fields: ClassVar = {"weight": 1.0}
     untouched = 1.0
 
-    aggressiveness: float = 0.1
-    n_steps: int = 100_000
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require_number("aggressiveness", "larger than 0", lambda C: C > 0)
+    aggressiveness: Positive = 0.1
+    n_steps: Count = 100_000
 
     def _weights(self, state: Compact) -> Doubles:
         return state["weight"].copy()

@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from lookalike.core.arrays import Array, Doubles, Ints, Matrix
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import as_seed
-from lookalike.learners.base import is_number
 from lookalike.learners.centring import FAR, centre_of, is_sparse, less, squared_distances
 from lookalike.learners.kernels import Compressed, Rows, add_dense, longest_row, room_for, sparse_dot, subtract_rows
 from lookalike.learners.online import Draw, OnlineLearner, feed
+from lookalike.learners.parameters import Count, PositiveFinite, Precision, is_number, require
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import PairSampler, check_pairs
 
@@ -99,12 +99,12 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
     accepts = frozenset({"labels", "pairs", "online"})
     chunk: ClassVar[int] = 4_096
 
-    regularization: float = 0.08
-    n_steps: int = 20_000
+    regularization: PositiveFinite = 0.08
+    n_steps: Count = 20_000
     _: KW_ONLY
     relative: bool = True
     percentiles: tuple[float, float] = (5, 95)
-    dtype: str = "float64"
+    dtype: Precision = "float64"
 
     def fit_pairs(self, X: Matrix, pairs: ArrayLike, same: ArrayLike) -> Self:
         """Learn from exactly these pairs, once each and in this order.
@@ -143,10 +143,9 @@ class LEGO(OnlineLearner["_LazyMatrix"]):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._require_number("regularization", "larger than 0 and finite", lambda eta: 0 < eta < np.inf)
         given = self.percentiles
         two = np.iterable(given) and len(given) == 2 and all(map(is_number, given)) and 0 <= given[0] < given[1] <= 100
-        self._require(two, "percentiles", "two of 0 to 100, the first smaller")
+        require(self, two, "percentiles", "two of 0 to 100, the first smaller")
 
     def _set_targets(self, X: Matrix, seed: int) -> None:
         _squared_lengths(X)  # before distances can overflow

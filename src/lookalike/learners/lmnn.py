@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +16,13 @@ from lookalike.core.kernels import njit
 from lookalike.learners.base import psd_factor
 from lookalike.learners.batch import BatchLearner, Point, Stages, conditioned, descend, precisions
 from lookalike.learners.centring import all_squared_distances
+from lookalike.learners.parameters import Count, Limit, NotNegative, PositiveCount
 from lookalike.learners.projections import without_negative_part
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
 
-SOLVERS = ("factor", "active_set", "naive")
+Solver = Literal["factor", "active_set", "naive"]
+SOLVERS = get_args(Solver)
 
 CANDIDATE_MARGIN = 2.0
 """Impostors up to this margin are in the active set; only those within 1 have a loss."""
@@ -113,13 +115,13 @@ class LMNN(BatchLearner):
     n_curve_points = 60
     compiled_for: ClassVar = {"solver": SOLVERS}
 
-    omega: float = 0.5
-    n_neighbors: int = 3
+    omega: Annotated[float, Limit("between 0 and 1", lambda omega: 0 <= omega <= 1)] = 0.5
+    n_neighbors: PositiveCount = 3
     _: KW_ONLY
-    solver: str = "factor"
-    max_iter: int = 1000
-    tol: float = 1e-4
-    refresh: int = 15
+    solver: Solver = "factor"
+    max_iter: Count = 1000
+    tol: NotNegative = 1e-4
+    refresh: PositiveCount = 15
     verbose: int = 0
 
     def _descend(self, span: Span, y: Array) -> Iterator[Point]:
@@ -140,12 +142,6 @@ class LMNN(BatchLearner):
     def _components(self, span: Span, point: Point) -> Doubles:
         full = span.full_factor(psd_factor(point.matrix))
         return np.ascontiguousarray(full[:, full.any(axis=0)])
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require_number("omega", "between 0 and 1", lambda omega: 0 <= omega <= 1)
-        self._require_whole(1, "n_neighbors", "refresh")
-        self._require(self.solver in SOLVERS, "solver", " or ".join(map(repr, SOLVERS)))
 
 
 def target_neighbours(rows: Doubles, classes: Longs, k: int) -> Longs:

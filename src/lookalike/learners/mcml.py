@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from lookalike.learners.batch import (
     descend,
     precisions,
 )
+from lookalike.learners.parameters import Count, NotNegative
 from lookalike.learners.projections import project_psd
 from lookalike.learners.span import Span
 from lookalike.learners.triplets import class_codes
@@ -96,10 +98,10 @@ class MCML(BatchLearner):
     True
     """
 
-    max_iter: int = 100
-    tol: float = 0.01
+    max_iter: Count = 100
+    tol: NotNegative = 0.01
     _: KW_ONLY
-    solver: str = "projected"
+    solver: Literal["projected", "factor"] = "projected"
     verbose: int = 0
 
     def _descend(self, span: Span, y: Array) -> Iterator[Point]:
@@ -117,10 +119,6 @@ class MCML(BatchLearner):
             recent = objectives[-1 - STEPS_COMPARED :]
             if len(recent) > STEPS_COMPARED and recent[0] - recent[-1] <= self.tol * objectives[0]:
                 return
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require(self.solver in ("projected", "factor"), "solver", "'projected' or 'factor'")
 
 
 class CollapsingObjective:

@@ -15,6 +15,7 @@ from lookalike.core.arrays import Array, Doubles
 from lookalike.learners.base import class_deviations
 from lookalike.learners.batch import BatchLearner, Point, quasi_newton
 from lookalike.learners.centring import all_squared_distances
+from lookalike.learners.parameters import Count, NotNegative
 from lookalike.learners.span import Span, principal_axes
 from lookalike.learners.triplets import class_codes
 
@@ -66,8 +67,8 @@ class MMC(BatchLearner):
     True
     """
 
-    max_iter: int = 100
-    tol: float = 0.001
+    max_iter: Count = 100
+    tol: NotNegative = 0.001
     _: KW_ONLY
     verbose: int = 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,7 @@ from lookalike.learners.dual import (
 )
 from lookalike.learners.kernels import DISSIM, ONLINE_PROJ, PLAIN, OrderedRows, take_steps
 from lookalike.learners.online import Draw, OnlineTripletLearner
+from lookalike.learners.parameters import Count, Positive, PositiveCount, Precision, require
 from lookalike.learners.projections import nearest_psd
 from lookalike.learners.triplets import TripletSampler
 
@@ -44,20 +45,18 @@ from lookalike.learners.triplets import TripletSampler
 class PassiveAggressive(OnlineTripletLearner[list[Any]]):
     """Base of OASIS and its variants: passive-aggressive steps on a d x d matrix from W = I, and projections of it."""
 
-    aggressiveness: float = 0.1
-    n_steps: int = 35_000
+    aggressiveness: Positive = 0.1
+    n_steps: Count = 35_000
     _: KW_ONLY
-    dtype: str = "float32"
-    projection: str | None = None
-    solver: str = "auto"
+    dtype: Precision = "float32"
+    projection: Literal[None, "symmetric", "psd"] = None
+    solver: Literal["auto", "gram", "rows"] = "auto"
 
     kind: ClassVar[int] = PLAIN
     """Of its steps."""
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
     metric_name: ClassVar[str] = "inner_product"
-    projections: ClassVar[tuple[str | None, ...]] = (None, "psd")
-    """Values that ``projection`` may have."""
     compiled_for: ClassVar = {"dtype": ("float32", "float64"), "solver": ("gram", "rows")}
 
     def _why_no(self, method: str) -> str | None:
@@ -70,12 +69,6 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
             f"{type(self).__name__} with projection={projection!r} has no transform, because its {name} need not "
             f"be positive semidefinite: learn with projection='psd', or use similarity and rank, which take any {name}"
         )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require_number("aggressiveness", "larger than 0", lambda C: C > 0)
-        self._require(self.projection in self.projections, "projection", " or ".join(map(repr, self.projections)))
-        self._require(self.solver in ("auto", "gram", "rows"), "solver", "'auto', 'gram' or 'rows'")
 
     def share(self, gram: Gram) -> Self:
         """Take inner products of the rows of the next fit from ``Gram.copied(X, dtype)``, as other fits do too."""
@@ -143,7 +136,8 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         """Decide about `solver`; raise ValueError where inner products were asked for and take too much memory."""
         if self.aggressiveness > LARGEST_ON_PRODUCTS:
-            self._require(self.solver != "gram", "solver", f"'auto' or 'rows' with C above {LARGEST_ON_PRODUCTS:,}")
+            allowed = f"'auto' or 'rows' with C above {LARGEST_ON_PRODUCTS:,}"
+            require(self, self.solver != "gram", "solver", allowed)
             return False
         n = X.shape[0]
         needed = bytes_of_products(n, n_steps, self.dtype, n_rankers_of(self))
@@ -379,22 +373,20 @@ class OASIS(PassiveAggressive):
     [[0]]
     """
 
-    projection_interval: int | None = None
+    projection_interval: PositiveCount | None = None
 
-    projections: ClassVar = (None, "symmetric", "psd")
     W_ = learned_matrix
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.projection_interval is not None:
-            self._require_whole(1, "projection_interval")
-            self._require(self.projection == "psd", "projection", "'psd' with a projection_interval")
+        fits = self.projection == "psd" or self.projection_interval is None
+        require(self, fits, "projection", "'psd' with a projection_interval")
 
     def _takes_products(self, X: Matrix, n_steps: int) -> bool:
         if self.projection_interval is None or 2 * X.shape[0] <= X.shape[1]:
             return super()._takes_products(X, n_steps)
         allowed = f"'auto' or 'rows' with a projection_interval on more than {X.shape[1] // 2:,} rows, half of d"
-        self._require(self.solver != "gram", "solver", allowed)
+        require(self, self.solver != "gram", "solver", allowed)
         return False
 
     def _room(self) -> int:
@@ -441,6 +433,8 @@ class OnlineProjOASIS(PassiveAggressive):
         ``"inner_product"``.
     """
 
+    projection: Literal[None, "psd"]
+
     kind = ONLINE_PROJ
     W_ = learned_matrix
 
@@ -472,6 +466,8 @@ class DissimOASIS(PassiveAggressive):
     metric_ : str
         ``"sqeuclidean"``.
     """
+
+    projection: Literal[None, "psd"]
 
     kind = DISSIM
     matrix_name = "M_"
@@ -518,19 +514,14 @@ class AveragedOASIS(PassiveAggressive):
         As of `OASIS`.
     """
 
-    n_rankers: int = 5
+    n_rankers: PositiveCount = 5
     n_jobs: int | None = None
 
     accepts: ClassVar = frozenset({"labels"})
-    projections: ClassVar = (None, "symmetric", "psd")
     W_ = learned_matrix
 
     def _learn_from(self, *given: object, **options: object) -> Self:
         raise self._refusal("cannot learn from triplets")
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require_whole(1, "n_rankers")
 
     def _sampler(self, X: Matrix, y: Array, seed: int) -> Draw:
         samplers = [TripletSampler(y, ranker) for ranker in ranker_seeds(seed, int(self.n_rankers))]

@@ -6,7 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Annotated, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from lookalike.core.seeds import RandomState, as_seed
 from lookalike.learners.base import TracedLearner
 from lookalike.learners.curve import UNTRACED, Progress, Trace, Traced, columns_of, curve_points
 from lookalike.learners.dual import ValidationRows
+from lookalike.learners.parameters import Limit, PositiveCount
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
 Draw = Callable[[int], Ints]
@@ -40,17 +41,10 @@ class OnlineLearner(TracedLearner, Generic[Work]):
     chunk: ClassVar[int] = 16_384
     """Examples drawn at a time, between two of which a fit can be interrupted."""
     early_stopping: bool = False
-    validation_fraction: float = 0.2
-    trace_points: int = 60
+    validation_fraction: Annotated[float, Limit("between 0 and 1", lambda share: 0 < share < 1)] = 0.2
+    trace_points: PositiveCount = 60
     verbose: int = 0
     random_state: RandomState = None
-
-    def _check_parameters(self) -> None:
-        """Raise ValueError for a parameter out of its range; subclasses add their own."""
-        self._require_whole(0, "n_steps")
-        self._require_whole(1, "trace_points")
-        self._require_number("validation_fraction", "between 0 and 1", lambda share: 0 < share < 1)
-        self._require(self.dtype in ("float32", "float64"), "dtype", "'float32' or 'float64'")
 
     def _start(self, d: int) -> None:
         """Forget what was learned; subclasses set the matrix to where learning starts."""

@@ -14,10 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 from lookalike.core.arrays import Array, Doubles, Longs, Matrix, Words
 from lookalike.core.kernels import njit
 from lookalike.core.seeds import RandomState, as_seed
-from lookalike.learners.base import is_number
 from lookalike.learners.curve import Progress
 from lookalike.learners.diagonal import ProductsLearner
 from lookalike.learners.kernels import Compressed
+from lookalike.learners.parameters import (
+    Count,
+    Finite,
+    NotNegative,
+    PositiveCount,
+    PositiveFinite,
+    is_number,
+    require,
+)
 from lookalike.learners.triplet_products import TripletProducts
 from lookalike.learners.triplets import TripletSampler, check_triplets
 
@@ -112,14 +120,14 @@ class QPAO(ProductsLearner):
     accepts = frozenset({"labels", "triplets"})
     remedy = "learn with lower=0"
 
-    C: float = 1.0
-    lower: float = 0.0
+    C: PositiveFinite = 1.0
+    lower: Finite = 0.0
     upper: float | None = None
-    n_blocks: int = 50
+    n_blocks: PositiveCount = 50
     _: KW_ONLY
-    n_triplets: int = 21_000
-    tol: float = 1e-5
-    max_sweeps: int = 100
+    n_triplets: Count = 21_000
+    tol: NotNegative = 1e-5
+    max_sweeps: PositiveCount = 100
     verbose: int = 0
     random_state: RandomState = None
 
@@ -141,13 +149,9 @@ class QPAO(ProductsLearner):
         return self.lower >= 0
 
     def _check_parameters(self) -> None:
-        self._require_number("C", "a number larger than 0", lambda C: 0 < C < np.inf)
-        self._require_number("lower", "a number", lambda lower: -np.inf < lower < np.inf)
-        upper = np.inf if self.upper is None else self.upper
-        self._require(is_number(upper) and self.lower < upper, "upper", f"None or larger than lower={self.lower!r}")
-        self._require_whole(1, "n_blocks", "max_sweeps")
-        self._require_whole(0, "n_triplets")
-        self._require_number("tol", "a number that is not negative", lambda tol: tol >= 0)
+        super()._check_parameters()
+        is_above = self.upper is None or (is_number(self.upper) and self.lower < self.upper)
+        require(self, is_above, "upper", f"None or larger than lower={self.lower!r}")
 
     def _learn_products(self, products: TripletProducts, seed: int | None = None) -> Self:
         seed = as_seed(self.random_state) if seed is None else seed

@@ -13,6 +13,7 @@ import scipy.linalg
 from lookalike.core.arrays import Array, Doubles, Longs, Matrix
 from lookalike.learners.base import SimilarityLearner, class_deviations, refuse_overflow
 from lookalike.learners.centring import powers_of_two
+from lookalike.learners.parameters import PositiveCount
 from lookalike.learners.span import RANK_TOLERANCE, Span, principal_axes
 from lookalike.learners.triplets import class_codes
 
@@ -60,11 +61,7 @@ class RCA(SimilarityLearner):
 
     accepts = frozenset({"labels"})
 
-    n_components: int | None = None
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            self._require_whole(1, "n_components")
+    n_components: PositiveCount | None = None
 
     def _learn(self, X: Matrix, y: Array) -> None:
         refuse_overflow(X)

@@ -17,6 +17,7 @@ from lookalike.core.arrays import Doubles, Ints, Longs
 from lookalike.core.kernels import njit
 from lookalike.learners.diagonal import Compact, OnlineDiagonalLearner
 from lookalike.learners.kernels import Compressed, Vector, add_sparse, row_of
+from lookalike.learners.parameters import Count, NotNegativeFinite, PositiveFinite
 
 
 @njit(cache=True, nogil=True)
@@ -88,16 +89,11 @@ class SOMLTG(OnlineDiagonalLearner):
 
     fields: ClassVar = {"weight": 0.0, "current_at": 0}
 
-    learning_rate: float = 1.0
-    regularization: float = 1e-5
+    learning_rate: PositiveFinite = 1.0
+    regularization: NotNegativeFinite = 1e-5
     _: KW_ONLY
-    n_steps: int = 21_000
+    n_steps: Count = 21_000
     literal_sign: bool = False
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require_number("learning_rate", "larger than 0 and finite", lambda eta: 0 < eta < np.inf)
-        self._require_number("regularization", "0 or larger and finite", lambda share: 0 <= share < np.inf)
 
     def _start(self, d: int) -> None:
         super()._start(d)
@@ -226,19 +222,13 @@ class SOMLDA(OnlineDiagonalLearner):
 
     fields: ClassVar = {"sum": 0.0, "used": 0.0}
 
-    gamma: float = 1e-4
-    rho: float = 1.0
-    regularization: float = 1e-6
+    gamma: PositiveFinite = 1e-4
+    rho: NotNegativeFinite = 1.0
+    regularization: NotNegativeFinite = 1e-6
     _: KW_ONLY
-    n_steps: int = 21_000
+    n_steps: Count = 21_000
     average_every_step: bool = False
     literal_sign: bool = False
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._require_number("gamma", "larger than 0 and finite", lambda gamma: 0 < gamma < np.inf)
-        for name in ("rho", "regularization"):
-            self._require_number(name, "0 or larger and finite", lambda value: 0 <= value < np.inf)
 
     def _start(self, d: int) -> None:
         super()._start(d)
