@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
+# direct calls of snakemake may have PYTHONDONTWRITEBYTECODE set (common in containers): each job would compile its imports
+install: COMPILE := --compile-bytecode
 install: $(VENV)/.runtime ## install the locked dependencies into .venv
 
 demo: $(VENV)/.runtime ## run every study on embedded and synthetic data, and say where the exhibits are
@@ -157,15 +159,14 @@ $(VENV)/.installer: envs/requirements-bootstrap.txt
 	|| echo "uv could not be installed; pip alone installs the dependencies, which takes a few minutes"
 	@touch $@
 
-PIP := python -m pip install -qq --disable-pip-version-check
-UV := uv pip install --quiet --compile-bytecode --python $(BIN)/python
+PIP := python -m pip install -qq --disable-pip-version-check --no-compile
+UV = uv pip install --quiet $(COMPILE) --python $(BIN)/python
 TORCH := envs/requirements-deep-cpu.txt envs/requirements-deep.txt
 
 # One command installs a lock together with torch, which only the networks need: its build for processors only, a tenth of the
 # public one, where pip is told of a place that has it (uv is told the same), else the public one. Where neither can be had,
-# everything else runs: no stamp is left, and the next `make` tries again. What is installed is compiled at once: a workflow
-# starts a process for every job, and where Python may not write bytecode (PYTHONDONTWRITEBYTECODE, common in containers)
-# each of them would compile its imports anew; for the same reason it may write that of src
+# everything else runs: no stamp is left, and the next `make` tries again. A demo imports a fifth of what is installed, so that
+# its first jobs compile that, and may write it
 define install
 	@echo "installing the locked dependencies of $< into $(VENV)"
 	@links=$${PIP_FIND_LINKS:-$$($(BIN)/python -m pip config get global.find-links 2> /dev/null)}; \
