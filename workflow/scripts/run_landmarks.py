@@ -15,12 +15,16 @@ with logged(snakemake):
     data = protocol.read_data(snakemake.input, params)
     folders = {tuple(Path(file).parts[-4:-1]): Path(file).parent for file in snakemake.output}
     landmarks = list(dict.fromkeys(landmark for landmark, _, _ in folders))
-    for method, spec in ((method, Fit(**spec)) for method, spec in params["specs"].items()):
-        draws = sorted(set(data.learning_images["draw"]))
-        chosen = {draw: protocol.chosen_constants(data, params["landmarks"], draw, spec) for draw in draws}
-        for landmark, draw in product(landmarks, draws):
-            run = protocol.run_landmark(data, landmark, draw, spec, method=method, chosen=chosen[draw])
-            folder = folders[landmark, method, str(draw)]
-            names = run_names(folder) | {"fold": draw}
-            line = run.write(folder, rows_of_run(run.metrics, run.fit), names)
-            print(f"{method}, {landmark}, draw {draw}: {line}", flush=True)
+    draws = sorted(set(data.learning_images["draw"]))
+    specs = {method: Fit(**spec) for method, spec in params["specs"].items()}
+    chosen = {
+        (method, draw): protocol.chosen_constants(data, params["landmarks"], draw, spec)
+        for (method, spec), draw in product(specs.items(), draws)
+    }
+    # methods change fastest, so that they share the triplets of a landmark and draw
+    for landmark, draw, (method, spec) in product(landmarks, draws, specs.items()):
+        run = protocol.run_landmark(data, landmark, draw, spec, method=method, chosen=chosen[method, draw])
+        folder = folders[landmark, method, str(draw)]
+        names = run_names(folder) | {"fold": draw}
+        line = run.write(folder, rows_of_run(run.metrics, run.fit), names)
+        print(f"{method}, {landmark}, draw {draw}: {line}", flush=True)

@@ -765,10 +765,12 @@ def psd_factor(matrix: Array, name: str = "the learner") -> Doubles:
 def _products(left: Matrix, right: Matrix) -> Array:
     """Return left right' as a dense array, whichever of the two is sparse."""
     right = right.astype(left.dtype, copy=False)
-    if is_sparse(right) and not is_sparse(left):
-        return np.ascontiguousarray((right @ left.T).T)
-    product = left @ right.T
-    return np.asarray(product.toarray() if is_sparse(product) else product)
+    # the transpose of sparse rows is sorted anew, which takes as long as they are many
+    if is_sparse(right) and (not is_sparse(left) or left.shape[0] < right.shape[0]):
+        product = (right @ left.T).T
+    else:
+        product = left @ right.T
+    return np.ascontiguousarray(product.toarray() if is_sparse(product) else product)
 
 
 def _row_dots(left: Matrix, right: Matrix) -> Array:

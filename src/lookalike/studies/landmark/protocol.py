@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from types import MappingProxyType
 from typing import Any
@@ -58,10 +59,10 @@ def landmark_triplets(n_positives: int, n_negatives: int, seed: int) -> Ints:
     """Return every ordered pair of positives (rows 0, 1, ...) with every negative, once each, in random order."""
     pairs = np.array(list(permutations(range(n_positives), 2)), dtype=np.int32)
     negatives = np.arange(n_positives, n_positives + n_negatives, dtype=np.int32)
-    triplets: Ints = np.column_stack([np.repeat(pairs, n_negatives, axis=0), np.tile(negatives, len(pairs))])
+    triplets = np.column_stack([np.repeat(pairs, n_negatives, axis=0), np.tile(negatives, len(pairs))])
     # the order is not printed; sorted, one image asks 3,000 times on end, and an online learner forgets the first ones
-    np.random.Generator(np.random.PCG64(seed)).shuffle(triplets, axis=0)
-    return triplets
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(triplets))
+    return np.asarray(triplets[order], dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +202,7 @@ def run_landmark(
     return Run(model, fit, metrics, rankings)
 
 
+@lru_cache(maxsize=1)
 def landmark_task(data: LandmarkData, landmark: str, draw: int) -> LandmarkTask:
     """Take one draw's rows, triplets, gallery and queries."""
     drawn = select(data.learning_images, landmark=landmark, draw=draw)
