@@ -8,11 +8,6 @@ import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-_LONGEST = 1000
-"""Letters of a sentence."""
-_LONGEST_NAME = 255
-"""Letters of a name: those of files have at most so many, but ids may have thousands."""
-
 
 class LookalikeError(Exception):
     """A mistake that the user can mend: one clear sentence (or two) says what is wrong, where, and what to do next."""
@@ -34,14 +29,14 @@ def first_reason(left_out: Sequence[tuple[str, str]]) -> str:
     return f" ({short_name(left_out[0][0])}: {left_out[0][1]}{more})"
 
 
-def shortened(text: str, longest: int = _LONGEST) -> str:
+def shortened(text: str, longest: int = 1000) -> str:
     """Return a sentence without the middle of a name or a reason that is too long to be read."""
     return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 2 :]}"
 
 
 def short_name(name: str) -> str:
-    """Return a name, without its middle where it is longer than that of any file."""
-    return shortened(name, _LONGEST_NAME)
+    """Return a name, without its middle where it is longer than that of any file: ids may have thousands of letters."""
+    return shortened(name, 255)
 
 
 def command_line(words: Iterable[str]) -> str:

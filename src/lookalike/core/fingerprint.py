@@ -80,13 +80,11 @@ def _read(source: bytes, path: Path) -> tuple[str, list[str]]:
     if path.suffix != ".py":
         return hashlib.sha256(source).hexdigest(), []
     code = _Code()
-    was_enabled = gc.isenabled()
     gc.disable()  # a tree holds no garbage, and looking for it takes longer than parsing
     try:
         text = ast.dump(code.visit(ast.parse(source, filename=str(path))))
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
     inside = ("/".join(name.split(".")[1:]) + ".py" for name in code.imports if name.startswith(f"{PACKAGE.name}."))
     return hashlib.sha256(text.encode()).hexdigest(), sorted(inside)
 

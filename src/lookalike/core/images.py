@@ -235,8 +235,3 @@ def shrink(image: Bytes, longest_side: int) -> Bytes:
         return image
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BOX))
-
-
-def thumbnail_of(path: PathLike, longest_side: int) -> Bytes:
-    """Read an image file as `load_rgb` does, shrunk until its longer side has at most so many pixels."""
-    return shrink(load_rgb(path), longest_side)

@@ -45,18 +45,16 @@ def processor_name() -> str:
     return cpu_fact("model name") or platform.processor() or platform.machine()
 
 
-def cpu_fact(name: str, described: Path = Path("/proc/cpuinfo")) -> str:
+def cpu_fact(name: str) -> str:
     """Return what Linux says of the first processor under a name, or nothing where it says nothing."""
-    if described.is_file():
-        for line in described.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith(name):
-                return line.partition(":")[2].strip()
-    return ""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text(encoding="utf-8", errors="replace").splitlines() if described.is_file() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
 
 
-def processor_flags(described: Path = Path("/proc/cpuinfo")) -> set[str]:
+def processor_flags() -> set[str]:
     """Return the instruction sets that Linux lists for the first processor; none where it lists none."""
-    return set(cpu_fact("flags", described).split())
+    return set(cpu_fact("flags").split())
 
 
 def why_not_same_digits(flags: set[str]) -> str:
@@ -71,11 +69,9 @@ def why_not_same_digits(flags: set[str]) -> str:
 
 def hold_instructions(environment: MutableMapping[str, str], flags: set[str]) -> str:
     """Hold all libraries to x86-64-v3, or let go what another node held; return why digits may differ, if they may."""
-    differs = why_not_same_digits(flags)
-    if not differs:
-        environment.update(X86_64_V3)
-        return differs
-    for name, value in X86_64_V3.items():
-        if environment.get(name) == value:
+    if differs := why_not_same_digits(flags):
+        for name, _ in X86_64_V3.items() & environment.items():
             del environment[name]
+    else:
+        environment.update(X86_64_V3)
     return differs

@@ -6,7 +6,7 @@ import fcntl
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,12 +64,10 @@ class _SharedCache(FunctionCache):
         """Hold the function's lock, where the folder of the cache can be written; it is gone with its process."""
         path = Path(self.cache_path, f"{self._impl.filename_base}.lock")
         with ExitStack() as stack:
-            try:
+            # a read-only folder holds nothing that changes, and a file system without locks is numba's own risk
+            with suppress(OSError):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                lock = stack.enter_context(path.open("a"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            except OSError:
-                pass  # a read-only folder holds nothing that changes; a file system without locks is numba's own risk
+                fcntl.flock(stack.enter_context(path.open("a")), fcntl.LOCK_EX)
             yield
 
 

@@ -84,14 +84,9 @@ def _sum_of(arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
-def read_model(path: PathLike, kind: Kind) -> tuple[About, Arrays]:
-    """Read a model file: its JSON values and its arrays."""
-    return _read(path, kind, with_arrays=True)
-
-
 def read_about(path: PathLike, kind: Kind | None = None) -> About:
     """Read the JSON values of a model file, of any kind where none is given, and none of its arrays."""
-    return _read(path, kind, with_arrays=False)[0]
+    return read_model(path, kind, with_arrays=False)[0]
 
 
 @contextmanager
@@ -109,8 +104,8 @@ def fits_together(path: PathLike, kind: Kind) -> Iterator[None]:
         ) from error
 
 
-def _read(path: PathLike, kind: Kind | None, *, with_arrays: bool) -> tuple[About, Arrays]:
-    """Return the JSON values and the arrays, if wanted; whatever is wrong with the file becomes one sentence."""
+def read_model(path: PathLike, kind: Kind | None, *, with_arrays: bool = True) -> tuple[About, Arrays]:
+    """Read a model file: its JSON values, and its arrays if wanted; what is wrong with it becomes one sentence."""
     from safetensors import SafetensorError, safe_open
 
     again = kind.again if kind else "make the model again"

@@ -37,12 +37,10 @@ def as_seed(random_state: RandomState) -> int:
     """Return a seed: an integer stays as it is, a generator gives its next number, None gives a fresh one."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return int(np.random.default_rng(random_state).integers(2**31))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**31))
     raise TypeError(
         f"random_state must be an integer, a numpy Generator or RandomState, or None, not {type(random_state).__name__}"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from lookalike.core.images import thumbnail_of
+from lookalike.core.images import load_rgb, shrink
 from lookalike.exhibits.model import Box, Mark, Tile
 from lookalike.exhibits.style import BLACK, BLUE, GREY, ORANGE, VERMILLION, Style, new_figure
 
@@ -34,7 +34,7 @@ GAP, LINE = 0.05, 0.12
 
 def tile_of(path: Path, words: str = "", mark: Mark | None = None, box: Box | None = None) -> Tile:
     """Return the tile of an image file; one that cannot be read is a `LookalikeError`, by which its exhibit fails."""
-    return Tile(thumbnail_of(path, THUMBNAIL), words, mark, box)
+    return Tile(shrink(load_rgb(path), THUMBNAIL), words, mark, box)
 
 
 def class_name(label: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import yaml
 from pydantic import BeforeValidator, Field, model_validator
 
-from lookalike.core.settings.model import ABSENT, Absent, Section
+from lookalike.core.settings.model import Absent, Section
 from lookalike.exhibits.model import Axis
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ class Curves(Section):
     """The largest x that is shown."""
     minus: str = ""
     """Method that is taken from all others, repeat by repeat."""
-    level: Absent[Level] = ABSENT
-    upright: Absent[Level] = ABSENT
+    level: Absent[Level] = None
+    upright: Absent[Level] = None
     zero: str = ""
     """Name of a line at zero."""
     printed: dict[str, float | Literal["upright"]] = Field({})

@@ -95,9 +95,9 @@ def encode_thumbnail(path: Path, side: int, quality: int) -> Picture | None:
     """Encode the thumbnail of an image, `side` pixels at its longer side; None where it is missing or damaged."""
     from PIL import Image
 
-    from lookalike.core.images import thumbnail_of
+    from lookalike.core.images import load_rgb, shrink
 
     try:
-        return _webp(Image.fromarray(thumbnail_of(path, side)), quality)
+        return _webp(Image.fromarray(shrink(load_rgb(path), side)), quality)
     except LookalikeError:
         return None

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from lookalike.core.settings.data_sets import SYNTHETIC_KINDS
 from lookalike.core.settings.methods import Batch, Fit, Method, Overrides
-from lookalike.core.settings.model import Absent, left_out, only, plain
+from lookalike.core.settings.model import Absent, only, plain
 from lookalike.data.ground_truth import painted_truth
 from lookalike.exhibits.study import Study
 
@@ -19,10 +19,9 @@ from lookalike.exhibits.study import Study
 class MethodStudy(Study, ABC):
     """A study of methods."""
 
-    batch: Absent[Batch] = left_out(
-        description="`batch` of all methods of the study, except those whose `overrides` set one. If left out, each "
-        "method has its own. With `subset`, traces of training run in the same job, and all rankers in one job."
-    )
+    batch: Absent[Batch] = None
+    """`batch` of all methods of the study, except those whose `overrides` set one. If left out, each method has its
+    own. With `subset`, traces of training run in the same job, and all rankers in one job."""
     overrides: Overrides = Field({})
 
     @property

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Number, Section, left_out
+from lookalike.core.settings.model import Absent, Distinct, Number, Section
 
 SYNTHETIC_KINDS = ("synthetic", "synthetic_landmarks", "synthetic_triplets")  # images are made by code
 WEB_KINDS = ("websim",)  # a query log and visterms, without pictures
@@ -30,7 +30,7 @@ class Pool(Section):
     at least 500 clutter images, else `classes`."""
     share: Number = Field(0.25, ge=0, le=1)
     """With `classes`: share of each class's usable images that goes to the pool, on top of all clutter images."""
-    keep: Absent[int] = left_out(ge=2)
+    keep: Absent[int] = Field(None, ge=2)
     """With `classes`: each class keeps at least this many usable images. If left out, it keeps as many as a fold needs
     (65 in the papers' protocol)."""
 
@@ -157,7 +157,7 @@ class SyntheticLandmarks(Pictures):
 class DataSet(Section):
     """One data set: what those of all kinds may say."""
 
-    title: Absent[str] = left_out(description="Name of the data set in captions; the id if left out.")
+    title: Absent[str] = Field(None, description="Name of the data set in captions; the id if left out.")
     kind: str = Field(description="What it is of.")
     demo: bool = False
     """Whether the target `demo` makes a data set of kind `websim`, `visterms` or `embeddings`; it always makes
@@ -165,7 +165,7 @@ class DataSet(Section):
     stand_in: bool = False
     """Whether code made the images in `path`, to stand in for real ones: exhibits then call them synthetic, and hold no
     number against the papers'."""
-    path: Absent[str] = ABSENT
+    path: Absent[str] = None
     """Folder of the images, relative to the work folder. For `caltech256` and `oxford5k` it holds the archives or the
     folders that they unpack to; for `folder` and `class_triplets` it holds the class folders; for `triplets` the CSV
     files and the images that they name; for `visterms` the counts and their manifest, for `embeddings` the vectors and
@@ -193,7 +193,7 @@ class ClassFolders(DataSet):
 
     kind: Literal["caltech256", "folder"]
     """`caltech256`: the published archive, fetched when it is not in `path`; `folder`: any folder of class folders."""
-    classes: Absent[Distinct[str]] = left_out(min_length=1)
+    classes: Absent[Distinct[str]] = Field(None, min_length=1)
     """Names of the class folders that are read; all if left out. Of an archive only these need to be in place, and they
     may have fewer images."""
 
@@ -205,7 +205,7 @@ class LandmarkFolders(DataSet):
     """`landmarks`: a folder with a folder of photographs for each landmark, or any folder of images beside a folder of
     ground-truth files in the format of Oxford5K; `visterms`: a folder of published visterm counts, without images,
     whose labels are classes, or in the landmark study landmarks."""
-    ground_truth: Absent[str] = ABSENT
+    ground_truth: Absent[str] = None
     """Folder of the ground-truth files of a data set of kind `landmarks`, relative to the work folder. If it is left
     out, the folders in `path` (of counts, the labels) are the landmarks, and their queries are sampled."""
     distractors: list[str] = Field([])

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer
 
-from lookalike.core.settings.model import ABSENT, Absent, Number, Section, left_out
+from lookalike.core.settings.model import Absent, Number, Section
 
 Batch = Literal["fold", "method", "subset"]
 """Which fits share a job."""
@@ -29,24 +29,25 @@ class Trace(Section):
 class Fit(Section):
     """What decides a fit of a method."""
 
-    learner: str = left_out(description="Class name in `lookalike.learners`; an entry of `methods` needs one.")
+    learner: str = Field(None)  # type: ignore[assignment]
+    """Class name in `lookalike.learners`; an entry of `methods` needs one."""
     parameters: dict[str, Any] = Field({})
     """Constructor arguments of the learner that are not chosen. `n_blocks` of QPAO, if left out, is 50 for codebooks
     of up to 100,000 words and 500 for larger ones."""
     select: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field({})
     """Values to choose from, by constructor argument. Each fold chooses one combination on held-out images."""
-    time_limit: Absent[Number] = left_out(gt=0)
+    time_limit: Absent[Number] = Field(None, gt=0)
     """Seconds of processor time on a fold, for choosing settings and the final fit together (a trace for figures has as
     many again). A method that takes longer gets the papers' `*` and a reason. The papers gave up after five days. No
     limit if left out."""
-    trace: Absent[Trace] = ABSENT
+    trace: Absent[Trace] = None
 
 
 class Method(Fit):
     """One row or column of the comparisons."""
 
-    title: Absent[str] = left_out(description="Name in tables and legends; the id if left out.")
-    note: Absent[str] = ABSENT
+    title: Absent[str] = Field(None, description="Name in tables and legends; the id if left out.")
+    note: Absent[str] = None
     """A note for captions of exhibits that show the method, such as a limit that the papers do not have."""
     batch: Batch = "fold"
     """Which fits share a job. It changes no number. `fold`: a job for every fold of a subset; `method`: one job for

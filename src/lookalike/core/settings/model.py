@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -14,7 +15,6 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Field,
     GetCoreSchemaHandler,
     StringConstraints,
     ValidationError,
@@ -28,9 +28,6 @@ from lookalike.core.errors import LookalikeError, existing
 
 Entry = TypeVar("Entry")
 
-ABSENT: Any = None
-"""Default of a key that is absent where it is left out."""
-
 
 class _NoNull:
     """Takes null out of the values that a key may be given."""
@@ -42,11 +39,6 @@ class _NoNull:
 
 Absent = Annotated[Entry | None, _NoNull()]
 """A key that is None where it is left out; null is no value of it."""
-
-
-def left_out(**described: Any) -> Any:
-    """Describe a key that is absent where it is left out; arguments are those of `pydantic.Field`."""
-    return Field(default=ABSENT, **described)
 
 
 class Section(BaseModel):
@@ -183,19 +175,11 @@ def sentence(error: ErrorDetails) -> str:
             )
         case "model_type" | "dict_type":
             return f"config: {place} must be a map of keys, not {value!r}"
-        case "int_type" | "float_type" if isinstance(value, str) and is_number(value):
-            return (
-                f"config: {place} is the text {value!r}, not a number: YAML reads an exponent as a number only "
-                f"with a decimal point and a sign, as in {float(value):.1e}"
-            )
+        case "int_type" | "float_type" if isinstance(value, str):
+            with suppress(ValueError):  # of a text that reads as no number
+                return (
+                    f"config: {place} is the text {value!r}, not a number: YAML reads an exponent as a number only "
+                    f"with a decimal point and a sign, as in {float(value):.1e}"
+                )
     must = re.sub(r"^\w+ should ", "must ", error["msg"])
     return f"config: {place} {must}" + (f", not {value!r}" if not isinstance(value, (dict, list)) else "")
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a text reads as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

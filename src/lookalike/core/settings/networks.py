@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import ABSENT, Absent, Number, Section, left_out
+from lookalike.core.settings.model import Absent, Number, Section
 
 
 class NetworkTraining(Section):
@@ -29,9 +29,9 @@ class Pretraining(NetworkTraining):
     """Soft-max training of the ConvNet path on the training categories, or on `images`; none if `weights` are given."""
 
     weight_decay: Number = Field(0.0005, ge=0, description="Weight decay (Krizhevsky et al. 2012, section 5).")
-    images: Absent[str] = ABSENT
+    images: Absent[str] = None
     """Folder of class folders of images to learn from, such as those of ImageNet."""
-    weights: Absent[str] = ABSENT
+    weights: Absent[str] = None
     """File of a network for classification, such as `systems/convnet/model.lookalike`."""
 
 
@@ -62,9 +62,9 @@ class Sampler(Section):
 
     out_of_class: Number = Field(0.2, ge=0, le=1)
     """Share of triplets whose negative is of another category; the paper's Table 1 has 0.2."""
-    capacity: Absent[int] = left_out(ge=3)
+    capacity: Absent[int] = Field(None, ge=3)
     """Images that the buffer of a category holds; all of them if left out."""
-    positive_threshold: Absent[Number] = left_out(gt=0)
+    positive_threshold: Absent[Number] = Field(None, gt=0)
     """T_p (eq. 7): images with a larger relevance are equally likely to be the positive. None if left out."""
     margin: Number = Field(0.05, ge=0)
     """T_r (eq. 8): least difference between the relevance of the positive and that of an in-class negative."""

@@ -8,7 +8,7 @@ from lookalike.core.instructions import Instructions
 from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.data_sets import AnyDataSet
 from lookalike.core.settings.methods import Method
-from lookalike.core.settings.model import ABSENT, Absent, Id, Number, Section, left_out
+from lookalike.core.settings.model import Absent, Id, Number, Section
 
 
 class Descriptor(Section):
@@ -47,7 +47,7 @@ class CodebookTraining(Section):
     words: int = Field(ge=2, description="Words of the codebook; the paper uses 10,000, 100,000 and 1,000,000.")
     root: bool = False
     """RootSIFT: square roots of the descriptors scaled to sum 1 (Arandjelovic and Zisserman 2012)."""
-    max_descriptors: Absent[int] = left_out(ge=2)
+    max_descriptors: Absent[int] = Field(None, ge=2)
     """At most this many descriptors, sampled evenly over the images, train the codebook; all if left out."""
     iterations: int = Field(10, ge=1, description="Iterations of approximate k-means.")
 
@@ -55,10 +55,8 @@ class CodebookTraining(Section):
 class Codebook(CodebookTraining):
     """One codebook of local features, by approximate k-means, or the one whose words the benchmark publishes."""
 
-    title: Absent[str] = left_out(description="Size as tables name it; the number of words if left out.")
-    keypoints: Absent[str] = left_out(
-        description="Id of the keypoints that it is learned from; needed unless `published`."
-    )
+    title: Absent[str] = Field(None, description="Size as tables name it; the number of words if left out.")
+    keypoints: Absent[str] = Field(None, description="Id of the keypoints; needed unless `published`.")
     published: bool = False
     """`true`: take the words that the benchmark publishes for every image (1,000,000 words of Hessian-affine SIFT),
     from their archive, fetched when it is not in the data set's `path`."""
@@ -71,7 +69,7 @@ class Ratings(Section):
 
     subset: str = Field(description="Id of the subset whose test images are queried and shown.")
     fold: int = Field(0, ge=0, description="Number of the partition.")
-    path: Absent[str] = ABSENT
+    path: Absent[str] = None
     """Folder of the raters' CSV files, as the page exports them, relative to the work folder; `data/ratings/` and the
     data set's id if left out. Without a file there, a panel is simulated."""
     queries: int = Field(25, ge=1, description="Query images that are rated, those of largest total relevance.")

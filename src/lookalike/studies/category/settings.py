@@ -8,16 +8,16 @@ from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from lookalike.core.settings.methods import Changes
-from lookalike.core.settings.model import Absent, Distinct, Number, Section, left_out, names_or
+from lookalike.core.settings.model import Absent, Distinct, Number, Section, names_or
 
 
 class Printed(Section):
     """The printed numbers to show beside ours, by paper id. They are compared only if the classes are the papers'."""
 
-    oasis_jmlr_2010: Literal["classes=10", "classes=20", "classes=50", "classes=249"] = left_out(
-        alias="oasis-jmlr-2010", description="Row block of JMLR Table 4 or panel of Figure 6."
+    oasis_jmlr_2010: Absent[Literal["classes=10", "classes=20", "classes=50", "classes=249"]] = Field(
+        None, alias="oasis-jmlr-2010", description="Row block of JMLR Table 4 or panel of Figure 6."
     )
-    oasis_2009_draft: Literal["easy10", "var10", "var20"] = left_out(alias="oasis-2009-draft")
+    oasis_2009_draft: Absent[Literal["easy10", "var10", "var20"]] = Field(None, alias="oasis-2009-draft")
     """Row block of the draft's Table 1."""
 
 
@@ -39,9 +39,9 @@ class ChosenClasses(Section):
 class ClassSubset(ChosenClasses):
     """One subset of classes."""
 
-    title: Absent[str] = left_out(description="Name in captions; the id if left out.")
+    title: Absent[str] = Field(None, description="Name in captions; the id if left out.")
     printed: Printed = Printed()
-    methods: Absent[Distinct[str]] = left_out(min_length=1)
+    methods: Absent[Distinct[str]] = Field(None, min_length=1)
     """Ids of the methods that run on this subset, of all that the study names; all of these if left out."""
     overrides: dict[str, Changes] = Field({})
     """Changes to `methods` for this subset only, laid over those of the study."""
@@ -79,7 +79,7 @@ class Rankers(OneAggressiveness):
     count: int = Field(10, ge=2, le=100, description="Number of rankers.")
     averages: Distinct[Annotated[int, Field(ge=2)]] = Field([5, 10], min_length=1)
     """How many of them are averaged, a curve for each number."""
-    folds: Absent[int] = left_out(ge=1, description="Partitions that rankers are trained on; all if left out.")
+    folds: Absent[int] = Field(None, ge=1, description="Partitions that rankers are trained on; all if left out.")
 
 
 class Transfer(OneAggressiveness):

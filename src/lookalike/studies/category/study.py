@@ -17,7 +17,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import CLASS_KINDS
 from lookalike.core.settings.methods import Fit, Method
-from lookalike.core.settings.model import ABSENT, Absent, Distinct, Id, only, plain, refer, refer_kind, refer_once
+from lookalike.core.settings.model import Absent, Distinct, Id, only, plain, refer, refer_kind, refer_once
 from lookalike.core.settings.schema import Descriptor, Ratings, Representation
 from lookalike.data.splits import class_labels, half_of, read_published_subsets
 from lookalike.exhibits.claims import Claim, Scope
@@ -118,9 +118,9 @@ class CategoryStudy(MethodStudy):
         "ratings": {"path", "queries", "retrieved", "random"}
     }
 
-    like: Absent[str] = ABSENT
+    like: Absent[str] = None
     """Data set whose study gives the keys that are left out here; a key that stands here replaces that study's."""
-    ratings: Absent[Ratings] = ABSENT
+    ratings: Absent[Ratings] = None
     representation: str = Field(description="Id of the representation that the exhibits show.")
     methods: Distinct[str] = Field(min_length=1, description="Ids of the methods to run, in the order of the exhibits.")
     variants: Distinct[str] = Field([])
@@ -138,16 +138,16 @@ class CategoryStudy(MethodStudy):
     equal: dict[str, str] = Field({})
     """Method of `methods` to the id under which it runs a second time, with as many settings to choose from as every
     other method and a stop chosen on the same validation images. One that is not named chooses so anyway."""
-    rankers: Absent[Rankers] = ABSENT
-    transfer: Absent[Transfer] = ABSENT
-    few_images: Absent[FewImages] = ABSENT
+    rankers: Absent[Rankers] = None
+    transfer: Absent[Transfer] = None
+    few_images: Absent[FewImages] = None
     ablations: Distinct[str] = Field([])
     """Ids of further representations, in which the Euclidean distance alone is run: the papers' text tells how many of
     10,000 visterms an image has (JMLR section 3)."""
     splits: Splits = Splits()
     subsets: dict[Id, ClassSubset] = Field(min_length=1, description="The subsets of classes, by id.")
-    halves: Absent[Halves] = ABSENT
-    exhibits: Absent[dict[str, Annotated[list[str], Field(min_length=1)]]] = ABSENT
+    halves: Absent[Halves] = None
+    exhibits: Absent[dict[str, Annotated[list[str], Field(min_length=1)]]] = None
     """Which subsets each exhibit shows, by `paper/name`; every exhibit shows every subset if left out."""
 
     def check(self) -> None:

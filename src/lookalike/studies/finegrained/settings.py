@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from lookalike.core.settings.model import Absent, Distinct, Number, Section, left_out
+from lookalike.core.settings.model import Absent, Distinct, Number, Section
 from lookalike.core.settings.networks import TrainedNetworks
 
 Given = dict[str, Any]
@@ -21,12 +21,12 @@ class Features(Section):
     of the triplets correctly that the golden feature learns from (`golden.ratings`); without these, the first.
     """
 
-    wavelet: Absent[Choices] = left_out(description="Of `lookalike.features.wavelet`.")
-    color: Absent[Choices] = left_out(description="Of `lookalike.features.color_histogram`.")
-    sift_like: Absent[Choices] = left_out(alias="sift-like", description="Of `lookalike.features.sift_like`.")
-    fisher: Absent[Choices] = left_out(description="Of `lookalike.features.fisher_vector`.")
-    hog: Absent[Choices] = left_out(description="Of `lookalike.features.hog`.")
-    spmk_texton_1024_max: Absent[Choices] = left_out(alias="spmk-texton-1024-max")
+    wavelet: Absent[Choices] = Field(None, description="Of `lookalike.features.wavelet`.")
+    color: Absent[Choices] = Field(None, description="Of `lookalike.features.color_histogram`.")
+    sift_like: Absent[Choices] = Field(None, alias="sift-like", description="Of `lookalike.features.sift_like`.")
+    fisher: Absent[Choices] = Field(None, description="Of `lookalike.features.fisher_vector`.")
+    hog: Absent[Choices] = Field(None, description="Of `lookalike.features.hog`.")
+    spmk_texton_1024_max: Absent[Choices] = Field(None, alias="spmk-texton-1024-max")
     """Of `lookalike.features.texton`."""
 
     def given(self, feature: str) -> list[Given]:
@@ -49,7 +49,7 @@ class GoldenFeature(Section):
     """Weights of the hinge loss to choose from by cross-validation on training data."""
     n_triplets: int = Field(20000, ge=10, description="Training triplets.")
     folds: int = Field(3, ge=2, description="Folds of the cross-validation that chooses C.")
-    ratings: Absent[Number] = left_out(gt=0, lt=1)
+    ratings: Absent[Number] = Field(None, gt=0, lt=1)
     """Share of the text queries whose rated triplets teach it its weights, as in the paper. Its distances then give the
     relevance that all other methods learn from, and these triplets are not evaluated. If left out, it learns from the
     relevance of training images, like the other methods."""

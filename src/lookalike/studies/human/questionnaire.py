@@ -24,7 +24,7 @@ from PIL import Image
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, check_folder, replacing
-from lookalike.core.images import thumbnail_of
+from lookalike.core.images import load_rgb, shrink
 from lookalike.core.seeds import generator
 from lookalike.core.tables import read_cells, refuse, text_cells, whole_numbers
 from lookalike.data.path_finder import locate
@@ -206,7 +206,7 @@ def _data_uri(root: Path, path: str, size: int) -> str:
     """Return an image, upright and small, as a JPEG data URI without any metadata."""
     stream = io.BytesIO()
     try:
-        Image.fromarray(thumbnail_of(root / path, size)).save(stream, "JPEG", quality=85, optimize=True)
+        Image.fromarray(shrink(load_rgb(root / path), size)).save(stream, "JPEG", quality=85, optimize=True)
     except LookalikeError as error:
         raise LookalikeError(f"the image {path} of the plan cannot be shown: {error}; mend it in {root}") from error
     return "data:image/jpeg;base64," + base64.b64encode(stream.getvalue()).decode("ascii")

@@ -17,12 +17,10 @@ from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS, LandmarkFolders
 from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
 from lookalike.core.settings.model import (
-    ABSENT,
     Absent,
     Distinct,
     Number,
     Section,
-    left_out,
     names_or,
     only,
     plain,
@@ -88,7 +86,7 @@ class LearningImages(Section):
     positives: int = Field(7, ge=2, description="Images of the landmark, none of them a query.")
     negatives: int = Field(500, ge=1, description="Images of other things.")
     draws: int = Field(5, ge=1, le=100, description="How often they are sampled; the paper prints one sample.")
-    passes: Absent[Number] = left_out(gt=0)
+    passes: Absent[Number] = Field(None, gt=0)
     """Steps for each triplet of learners that sample triplets (OASIS: 100,000 steps of 21,000 triplets are 4.76
     passes); their `n_steps` if left out."""
 
@@ -135,7 +133,7 @@ class LandmarkStudy(MethodStudy):
     """The landmarks to learn; one with too few images is an error. `all`: every folder of photographs, or the landmarks
     of the ground-truth files that have enough images; `oxford5k` must list them."""
     learning: LearningImages = LearningImages()
-    lead: Absent[Lead] = ABSENT
+    lead: Absent[Lead] = None
     codebook_overrides: dict[str, dict[str, Changes]] = Field({})
     """Further changes for one codebook, by codebook id and method id; those for a codebook that the study does not use
     are ignored."""

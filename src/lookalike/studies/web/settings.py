@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lookalike.core.settings.model import Absent, Distinct, Number, Section, left_out
+from lookalike.core.settings.model import Absent, Distinct, Number, Section
 
 
 class LogLearning(Section):
@@ -27,7 +27,7 @@ class LogLearning(Section):
     relevance: Literal["joint", "co_clicks"] = "joint"
     """`joint`: Pr(p1, p2) of draft eq. 19; `co_clicks`: C'C of the NIPS version."""
     theta: Number = Field(0, ge=0, description="Cut of the joint relevance (JMLR eq. 10).")
-    share: Absent[Number] = left_out(gt=0, le=1)
+    share: Absent[Number] = Field(None, gt=0, le=1)
     """Needed by `co_clicks`: the share of its largest values to keep."""
 
 

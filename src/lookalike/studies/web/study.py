@@ -10,7 +10,7 @@ import pandas as pd
 
 from lookalike.core.errors import LookalikeError
 from lookalike.core.settings.data_sets import WEB_KINDS, SimulatedWeb, Simulation
-from lookalike.core.settings.model import ABSENT, Absent, only, refer_kind
+from lookalike.core.settings.model import Absent, only, refer_kind
 from lookalike.exhibits.model import Drawn
 from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.results import select
@@ -61,7 +61,7 @@ class WebStudy(Study):
     training: LogTraining = LogTraining()
     validation: HeldOutLog = HeldOutLog()
     test: LogTest = LogTest()
-    runtime: Absent[Runtime] = ABSENT
+    runtime: Absent[Runtime] = None
 
     def check(self) -> None:
         """Refuse settings that cannot work together, or a log that cannot be simulated."""
