@@ -145,7 +145,7 @@ class SavedGallery:
         check_folder(self.root, f"the images of the gallery were there; {_AGAIN} where they are")
         kept, left_out = list[int](), list[tuple[str, str]]()
         for row, file in enumerate(self.images):
-            stamp = stamp_of(self.root / file.path)[:2]
+            stamp = stamp_of(self.root / file.path)
             if not stamp:
                 left_out.append((file.path, f"it is gone: {_AGAIN}"))
             elif stamp != (file.bytes, file.mtime_ns) and sha256_of(self.root / file.path) != file.sha256:
@@ -244,7 +244,7 @@ def scanned(model: Similarity, folder: Path, output: Path) -> tuple[Rows, list[F
 
     check_folder(folder, "name the folder of the images")
     # before files are read: one that changes meanwhile is noticed the next time
-    stamps = {path: stamp_of(folder / path)[:2] for path in files_below(folder, strict=True)}
+    stamps = {path: stamp_of(folder / path) for path in files_below(folder, strict=True)}
     previous = None
     with suppress(LookalikeError):  # there is none yet, or a damaged one
         previous = read_gallery(output)

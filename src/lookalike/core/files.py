@@ -108,10 +108,10 @@ def reading(path: PathLike, what: str, what_now: str = "check the name", largest
 
 
 def stamp_of(path: PathLike) -> tuple[int, ...]:
-    """Return size, time of the last change and number of a file, by which a changed one is known; () of none."""
+    """Return size and time of the last change of a file, by which a changed one is known; () of none."""
     with suppress(OSError):
         facts = os.stat(path)
-        return facts.st_size, facts.st_mtime_ns, facts.st_ino
+        return facts.st_size, facts.st_mtime_ns
     return ()
 
 
@@ -349,7 +349,6 @@ def write_csr(matrix: sp.csr_array, path: PathLike) -> None:
     matrix = sp.csr_array(matrix, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    matrix.sort_indices()
     with replacing(path) as part, part.open("wb") as stream:  # given a name, SciPy adds a suffix to some
         sp.save_npz(stream, matrix, compressed=True)
 

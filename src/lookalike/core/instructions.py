@@ -42,19 +42,18 @@ NEEDED: Final = {"avx2", "fma", "bmi1", "bmi2", "f16c", "abm", "movbe"}
 
 def processor_name() -> str:
     """Return the model of the processor, as the system names it."""
-    return cpu_fact("model name") or platform.processor() or platform.machine()
+    return linux_fact("model name") or platform.processor() or platform.machine()
 
 
-def cpu_fact(name: str) -> str:
-    """Return what Linux says of the first processor under a name, or nothing where it says nothing."""
-    described = Path("/proc/cpuinfo")
+def linux_fact(name: str, described: Path = Path("/proc/cpuinfo")) -> str:
+    """Return what Linux says, of the first processor, under a name, or nothing where it says nothing."""
     lines = described.read_text(encoding="utf-8", errors="replace").splitlines() if described.is_file() else []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
 
 
 def processor_flags() -> set[str]:
     """Return the instruction sets that Linux lists for the first processor; none where it lists none."""
-    return set(cpu_fact("flags").split())
+    return set(linux_fact("flags").split())
 
 
 def why_not_same_digits(flags: set[str]) -> str:

@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TextIO
 
 from lookalike.core.errors import LookalikeError, escaped
 from lookalike.core.files import disk_error_behind, write_json
-from lookalike.core.instructions import processor_name
+from lookalike.core.instructions import linux_fact, processor_name
 
 SHOWN = "LOOKALIKE_RUN_IS_SHOWN"
 """Set for jobs of a run that shows failures from their logs, so that they do not write to the terminal themselves."""
@@ -148,6 +148,5 @@ def _from_here(path: str) -> str:
 def _peak_megabytes() -> float:
     """Return the most memory that this process held; 0 where the system does not tell."""
     # not getrusage, whose peak is kept when a process starts another program: a job's would be Snakemake's at least
-    status = Path("/proc/self/status")
-    lines = status.read_text(encoding="utf-8").splitlines() if status.is_file() else []
-    return next((float(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM:")), 0.0)
+    kilobytes = linux_fact("VmHWM", Path("/proc/self/status")) or "0"
+    return float(kilobytes.split()[0]) / 1e3

@@ -6,12 +6,11 @@ import cv2
 import numpy as np
 
 from lookalike.core.arrays import Bytes
-from lookalike.core.images import MIN_SIDE, check_pixels
+from lookalike.core.images import MIN_SIDE
 
 
 def fit_within(image: Bytes, longest_side: int) -> Bytes:
     """Shrink an image until its longer side has so many pixels (0: any), and stretch a side below `MIN_SIDE` to it."""
-    check_pixels(image)
     height, width = image.shape[:2]
     scale = min(1.0, longest_side / max(height, width)) if longest_side else 1.0
     return resize(image, max(MIN_SIDE, round(height * scale)), max(MIN_SIDE, round(width * scale)))

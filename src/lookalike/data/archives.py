@@ -380,7 +380,7 @@ def listing_fingerprint(root: PathLike) -> str:
         inside = os.path.relpath(folder, root)
         lines += [f"{inside}/{name}/" for name in subfolders]
         for name in names:
-            facts = stamp_of(os.path.join(folder, name))[:2]  # none of a file that is gone, or a dangling link
+            facts = stamp_of(os.path.join(folder, name))  # none of a file that is gone, or a dangling link
             lines.append("\t".join([f"{inside}/{name}", *map(str, facts or "-")]))
     listing = "\n".join(sorted(lines)).encode("utf-8", "surrogateescape")
     return hashlib.sha256(listing).hexdigest()[:16] if lines else ""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from lookalike.core.errors import LookalikeError, existing
-from lookalike.core.files import PathLike, reading, replacing
+from lookalike.core.files import PathLike, check_folder, reading, replacing
 from lookalike.core.seeds import generator
 from lookalike.data.path_finder import escaped_path, walk
 
@@ -187,8 +187,7 @@ def landmarks_with(folder: PathLike, n_positives: int) -> list[str]:
 
 def _read_folder(folder: Path) -> list[tuple[Query, str, Listed]]:
     """Read every query of a folder, sorted by landmark and number, with the place of its line and its lists."""
-    if not folder.is_dir():
-        raise LookalikeError(f"there is no folder {folder}: give the folder that holds {_FORMAT}")
+    check_folder(folder, f"give the folder that holds {_FORMAT}")
     names = sorted(file.name for file in folder.glob("*.txt") if not file.name.startswith("."))
     if not names:
         raise LookalikeError(f"{folder} holds no ground truth: put its files there ({_FORMAT})")

@@ -35,7 +35,6 @@ class RelevanceData:
         self.relevance: Matrix = sp.csr_array(relevance, dtype=np.float32, copy=True)
         self.relevance.sum_duplicates()
         self.relevance.eliminate_zeros()
-        self.relevance.sort_indices()
         self.n_images, self.n_categories = len(self.image_id), len(self.category_names)
         self.n_pairs = int(self.relevance.nnz) // 2
 

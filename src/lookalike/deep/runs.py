@@ -21,6 +21,7 @@ from lookalike.core.errors import LookalikeError
 from lookalike.core.files import PathLike, write_npz
 from lookalike.core.instructions import processor_name
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.settings.model import plain
 from lookalike.core.settings.networks import Sampling
 from lookalike.data.relevance import RelevanceData
 from lookalike.data.scan import image_paths
@@ -99,7 +100,7 @@ class RankingRun:
         wanted, seed = self.settings.validation, integer_seed(self.seed, "networks", "validation")
         with refused_in_a_sentence("validation"):
             # of the network's own mix of negatives: by another one, a network with few in-class ones stops at its start
-            own = self.sampling.given()
+            own = plain(self.sampling)
             return hold_out(self.relevance, wanted.share, wanted.triplets, random_state=seed, **own)
 
     @property
@@ -112,7 +113,7 @@ class RankingRun:
         warm_up()
         learned, seed = self.held_out[0], self.seed_of("triplets")
         with refused_in_a_sentence("sampler"):
-            return RelevanceTripletSampler(learned, random_state=seed, **self.sampling.given())
+            return RelevanceTripletSampler(learned, random_state=seed, **plain(self.sampling))
 
     def facts(self, system: str, vectors: Floats) -> dict[str, object]:
         """Return what `fit` says of every system."""
@@ -122,7 +123,7 @@ class RankingRun:
             "dimensions": vectors.shape[1],
             "distance": "l2",
             "codebook_from": "training relevance",
-            "sampling": self.sampling.given(),
+            "sampling": plain(self.sampling),
             "processor": processor_name(),
         }
 

@@ -78,8 +78,3 @@ Overrides = Annotated[
     dict[str, Changes],
     Field(description="Changes to `methods` for this data set only, by method id. Other keys stay as they are."),
 ]
-
-
-def qpao_blocks(words: int) -> int:
-    """Return the number of blocks of words that QPAO goes through, as in the SOML paper (AAAI 2014)."""
-    return 50 if words <= 100_000 else 500

@@ -5,7 +5,7 @@ The paper prints lambda, momentum by reference and the dropout rate; gap, learni
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -69,10 +69,6 @@ class Sampler(Section):
     margin: Number = Field(0.05, ge=0)
     """T_r (eq. 8): least difference between the relevance of the positive and that of an in-class negative."""
     tries: int = Field(50, ge=1, description="How often an in-class negative is sampled before the triplet is dropped.")
-
-    def given(self, *names: str) -> dict[str, Any]:
-        """Return some of the settings, by default all, without those that are left out."""
-        return {name: value for name, value in self if value is not None and (not names or name in names)}
 
 
 class Sampling(Sampler):

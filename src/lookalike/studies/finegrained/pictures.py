@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lookalike.core.arrays import Bytes, Doubles, Floats
+from lookalike.core.settings.model import plain
 from lookalike.core.settings.networks import Sampling
 from lookalike.exhibits.image_grid import NEGATIVE, POSITIVE, QUERY, class_name, draw_grid, tile_of
 from lookalike.exhibits.model import Drawn, Mark, NothingToShowError, Tile
@@ -177,7 +178,7 @@ def find_step(relevance: RelevanceData, sampling: Sampling, random_state: int) -
     sizes = np.bincount(relevance.category, minlength=relevance.n_categories)
     # a buffer has to be smaller than its category for an image to push another out
     capacity = int(np.clip(np.median(sizes[sizes > 0]) // 2, 2, CAPACITY))
-    own = sampling.given("weighted", "positive_threshold", "margin", "tries")
+    own = plain(sampling, include={"weighted", "positive_threshold", "margin", "tries"})
     sampler = RelevanceTripletSampler(relevance, out_of_class=1.0, capacity=capacity, random_state=random_state, **own)
     found, (n_before, before) = None, sampler.offered()
     for _ in range(STEPS):

@@ -15,6 +15,7 @@ import pandas as pd
 from lookalike.core.arrays import Array, Floats, Ints, Longs, Truths
 from lookalike.core.errors import LookalikeError
 from lookalike.core.seeds import generator, integer_seed
+from lookalike.core.settings.model import plain
 from lookalike.core.settings.networks import Sampler
 from lookalike.data.relevance import RelevanceData
 from lookalike.deep.relevance_triplets import RelevanceTripletSampler
@@ -173,7 +174,7 @@ def centred_units(vectors: Floats, mean_of: npt.ArrayLike) -> Floats:
 
 def sample_triplets(relevance: RelevanceData, n: int, sampling: Sampler, seed: int) -> Ints:
     """Draw triplets of image ids from training relevance."""
-    given = sampling.given("out_of_class", "positive_threshold", "margin")
+    given = plain(sampling, include={"out_of_class", "positive_threshold", "margin"})
     try:
         return relevance.image_id[RelevanceTripletSampler(relevance, **given, random_state=seed).sample(n)]
     except ValueError as error:

@@ -15,7 +15,7 @@ from pydantic import Field
 from lookalike.core.errors import LookalikeError
 from lookalike.core.files import read_table
 from lookalike.core.settings.data_sets import LANDMARK_KINDS, VISTERM_KINDS, LandmarkFolders
-from lookalike.core.settings.methods import Changes, Fit, Method, qpao_blocks
+from lookalike.core.settings.methods import Changes, Fit, Method
 from lookalike.core.settings.model import (
     Absent,
     Distinct,
@@ -245,7 +245,8 @@ class LandmarkStudy(MethodStudy):
         spec = self.changed(method, self.codebook_overrides.get(codebook, {}))
         words = self._shared.codebooks[codebook].words if codebook else 0
         if spec.learner == "QPAO" and words and "n_blocks" not in spec.parameters:
-            return spec.model_copy(update={"parameters": {**spec.parameters, "n_blocks": qpao_blocks(words)}})
+            n_blocks = 50 if words <= 100_000 else 500  # as in the SOML paper (AAAI 2014)
+            return spec.model_copy(update={"parameters": {**spec.parameters, "n_blocks": n_blocks}})
         return spec
 
     def named_methods(self) -> list[str]:
