@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -160,14 +160,13 @@ def target_neighbours(rows: Doubles, classes: Longs, k: int) -> Longs:
     return targets
 
 
-@dataclass
-class _Point:
-    """A positive semidefinite matrix M on the way: XM, the distances between rows of X under it, eq. 13."""
+class _Point(NamedTuple):
+    """A positive semidefinite matrix M on the way, XM, eq. 13 there, and the weight of every pair in its gradient."""
 
     matrix: Doubles
     products: Doubles
-    distances: Doubles
     objective: float
+    weights: Doubles
 
 
 def descend_by_subgradients(triplets: _AllTriplets, tol: float, refresh: int, max_iter: int) -> Iterator[Point]:
@@ -175,7 +174,7 @@ def descend_by_subgradients(triplets: _AllTriplets, tol: float, refresh: int, ma
     identity: Doubles = np.eye(triplets.X.shape[1], dtype=np.float64)
     triplets.renew(triplets.X @ identity)
     point = verified = triplets.point(identity)
-    gradient = triplets.gradient(point.distances)
+    gradient = triplets.gradient(point.weights)
     # the spectral norm, as it is the same whether M is of the span or of the whole space
     slope = float(np.abs(np.linalg.eigvalsh(gradient)).max(initial=0.0))
     finished, length = slope == 0.0, FIRST_STEP / slope if slope else 0.0
@@ -202,17 +201,16 @@ def descend_by_subgradients(triplets: _AllTriplets, tol: float, refresh: int, ma
         if triplets.partial and (finished or stale or step == max_iter):
             claimed = point.objective
             triplets.renew(point.products)
-            triplets.measure(point)
+            point = triplets.point(point.matrix)
             missed = point.objective > claimed * (1 + 1e-10)
             # no lower for it than when last verified: go back there, and take along the impostors that were found
             if missed and point.objective > verified.objective:
-                point = verified
-                triplets.renew(point.products, keep=True)
-                triplets.measure(point)
+                triplets.renew(verified.products, keep=True)
+                point = triplets.point(verified.matrix)
                 length *= BACKTRACK
             verified, since_verified, finished = point, 0, finished and not missed
         if not finished:
-            gradient = triplets.gradient(point.distances)
+            gradient = triplets.gradient(point.weights)
         yield triplets.reached(point, finished)
 
 
@@ -233,38 +231,27 @@ class _AllTriplets:
         """Look at all impostors, given XM: here nothing is left out in the first place."""
 
     def point(self, matrix: Doubles) -> _Point:
-        """Return the point of a matrix, measured."""
-        point = _Point(matrix, self.X @ matrix, np.empty(0), np.inf)
-        self.measure(point)
-        return point
-
-    def measure(self, point: _Point) -> None:
-        """Set distances and objective of a point to those of the triplets as they are now."""
-        point.distances = self.distances(point.products)
-        point.objective = self.slacks(point.distances)[0]
+        """Return the point of a matrix, by the triplets as they are now."""
+        products = self.X @ matrix
+        return _Point(matrix, products, *self.slacks(products))
 
     def reached(self, point: _Point, finished: bool) -> Point:
         """Return a point with eq. 13 there over all triplets, whatever is in the active set, for the curve."""
-        recorded = partial(self.full_objective, point.products)
+
+        def recorded() -> float:
+            return _AllTriplets.slacks(self, point.products)[0]
+
         return Point(point.objective, partial(psd_factor, point.matrix), point.matrix, finished, recorded)
 
-    def distances(self, products: Doubles) -> Doubles:
-        """Return all squared distances between rows under M, (n, n), given XM."""
-        return all_squared_distances(self.X, products)
-
-    def full_objective(self, products: Doubles) -> float:
-        """Return eq. 13 over all triplets, given XM."""
-        return _AllTriplets.slacks(self, all_squared_distances(self.X, products))[0]
-
-    def slacks(self, distances: Doubles) -> tuple[float, Doubles]:
-        """Return eq. 13 at these distances, and the weight of every pair."""
+    def slacks(self, products: Doubles) -> tuple[float, Doubles]:
+        """Return eq. 13 and the weight of every pair, given XM."""
+        distances = all_squared_distances(self.X, products)
         weights = np.empty_like(distances)
         pull, push = all_slacks(distances, self._targets, self._classes, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
-    def gradient(self, distances: Doubles) -> Doubles:
-        """Return the gradient in M of eq. 13, (r, r)."""
-        _, weights = self.slacks(distances)
+    def gradient(self, weights: Doubles) -> Doubles:
+        """Return the gradient in M of eq. 13, (r, r), given the weight of every pair."""
         left, right = np.nonzero(weights)
         return self.omega * self._pull + (1 - self.omega) * _pair_gradient(self.X, left, right, weights[left, right])
 
@@ -297,29 +284,24 @@ class _ActiveSet(_AllTriplets):
         self._weights = np.zeros(len(self._left))
         self._push = np.zeros((self.X.shape[1],) * 2)
 
-    def distances(self, products: Doubles) -> Doubles:
-        """Return the squared distances of the listed pairs, (n k + m,): target neighbours first, then impostors."""
-        n = len(products)
+    def slacks(self, products: Doubles) -> tuple[float, Doubles]:
+        """Do as `_AllTriplets.slacks` over listed impostors; the n k pairs of target neighbours stand before theirs."""
+        n, weights = len(products), np.empty(len(self._left))
         if len(self._left) > n * n / 20:  # one large product is faster then
-            return np.asarray(all_squared_distances(self.X, products)[self._left, self._right])
-        distances = np.empty(len(self._left))
-        pair_distances(self.X, products, self._left, self._right, distances)
-        return distances
+            distances = np.asarray(all_squared_distances(self.X, products)[self._left, self._right])
+        else:
+            distances = np.empty_like(weights)
+            pair_distances(self.X, products, self._left, self._right, distances)
+        pull, push = listed_slacks(distances, self._targets, self._starts, weights)
+        return self.omega * pull + (1 - self.omega) * push, weights
 
-    def gradient(self, distances: Doubles) -> Doubles:
+    def gradient(self, weights: Doubles) -> Doubles:
         """Return the gradient in M of eq. 13 over listed impostors, (r, r)."""
-        _, weights = self.slacks(distances)
         change = weights - self._weights
         changed = np.flatnonzero(change)
         self._push += _pair_gradient(self.X, self._left[changed], self._right[changed], change[changed])
         self._weights = weights
         return self.omega * self._pull + (1 - self.omega) * self._push
-
-    def slacks(self, distances: Doubles) -> tuple[float, Doubles]:
-        """Do as `_AllTriplets.slacks` does, over listed impostors and the listed pairs."""
-        weights = np.empty_like(distances)
-        pull, push = listed_slacks(distances, self._targets, self._starts, weights)
-        return self.omega * pull + (1 - self.omega) * push, weights
 
 
 def _pair_gradient(X: Doubles, left: Longs, right: Longs, weights: Doubles) -> Doubles:
