@@ -35,14 +35,15 @@ NON_ZERO, PRINTED = "NumPy, non-zeros only (np.ix_), float32", "NumPy, dense rec
 Step = Callable[[np.ndarray], Any]
 
 
-def on_w(X: Matrix, dtype: str, n_steps: int) -> Step:
-    """Return the steps of ``solver="rows"``."""
-    return OASIS(AGGRESSIVENESS, dtype=dtype, solver="rows").steps(X, n_steps).take
+def steps_of(solver: str, X: Matrix, dtype: str, n_steps: int) -> Step:
+    """Return the steps of a `solver` from W = I."""
+    model = OASIS(AGGRESSIVENESS, dtype=dtype, solver=solver)
+    rows = model._check_rows(X, reset=True)
+    model._start(rows.shape[1])
+    return model._prepare(rows, n_steps)[0].take
 
 
-def on_products(X: Matrix, dtype: str, n_steps: int) -> Step:
-    """Return the steps of ``solver="gram"``."""
-    return OASIS(AGGRESSIVENESS, dtype=dtype, solver="gram").steps(X, n_steps).take
+on_w, on_products = partial(steps_of, "rows"), partial(steps_of, "gram")
 
 
 def whole_fits(X: Matrix, y: np.ndarray, n_steps: int, repeat: int) -> dict[str, Any]:

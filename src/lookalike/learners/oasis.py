@@ -54,6 +54,8 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
 
     kind: ClassVar[int] = PLAIN
     """Of its steps."""
+    n_rankers = 1
+    """Whose mean is learned; a parameter of `AveragedOASIS`."""
     matrix_name: ClassVar[str] = "W_"
     """Attribute that holds the matrix."""
     metric_name: ClassVar[str] = "inner_product"
@@ -74,13 +76,6 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
         """Take inner products of the rows of the next fit from ``Gram.copied(X, dtype)``, as other fits do too."""
         self._shared = gram
         return self
-
-    def steps(self, X: Matrix, n_steps: int) -> DualSteps | DenseSteps | RowSteps:
-        """Return what takes so many steps from W = I on some rows."""
-        X = self._check_rows(X, reset=True)
-        self._start(X.shape[1])
-        steps: DualSteps | DenseSteps | RowSteps = self._prepare(X, n_steps)[0]
-        return steps
 
     def rankers(self) -> Iterator[Self]:
         """Yield the model of each ranker as it is, within a trace; of most learners there is one."""
@@ -117,7 +112,7 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
 
     def _prepare(self, X: Matrix, n_steps: int) -> list[Any]:
         """Return what takes the steps of each ranker: `DualSteps`, `DenseSteps` or `RowSteps`; most have one."""
-        shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), n_rankers_of(self)
+        shared, C, n_rankers = self.__dict__.pop("_shared", None), float(self.aggressiveness), int(self.n_rankers)
         starts_from_identity = isinstance(self._learned, DualForm) and not self._learned.rows.shape[0]
         if starts_from_identity and self._takes_products(X, n_steps):
             gram = Gram.copied(X, self.dtype) if shared is None else shared
@@ -140,7 +135,7 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
             require(self, self.solver != "gram", "solver", allowed)
             return False
         n = X.shape[0]
-        needed = bytes_of_products(n, n_steps, self.dtype, n_rankers_of(self))
+        needed = bytes_of_products(n, n_steps, self.dtype, int(self.n_rankers))
         if self.solver == "gram" and needed > LARGEST_BYTES:
             raise ValueError(
                 f"solver='gram' would take {needed / 2**30:,.1f} GiB for {n:,} rows and {n_steps:,} steps, and at most "
@@ -164,8 +159,10 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
             del self._work
 
     def _show(self, work: list[Any]) -> None:
-        on_products = isinstance(work[0], DualSteps)
-        self._hold(LearningForm(work, [s.moment for s in work]) if on_products else mean_matrix(work))
+        if isinstance(work[0], DualSteps):
+            self._hold(LearningForm(work, [steps.moment for steps in work]))
+        else:
+            self._hold(work[0].matrix() if len(work) == 1 else average_matrices(steps.matrix() for steps in work))
 
     def _finish(self, work: list[Any] | None = None) -> None:
         self._refuse_overflow(work or [])
@@ -252,11 +249,6 @@ class PassiveAggressive(OnlineTripletLearner[list[Any]]):
         super()._restore(values)
 
 
-def n_rankers_of(learner: PassiveAggressive) -> int:
-    """Return how many rankers a learner averages; most have one."""
-    return int(getattr(learner, "n_rankers", 1))
-
-
 learned_matrix = property(PassiveAggressive._matrix, PassiveAggressive._set_matrix)
 """``W_`` or ``M_`` of a learner, whichever its `matrix_name` is; to set it drops the form that was learned."""
 
@@ -282,11 +274,6 @@ class RowSteps:
     def has_overflowed(self) -> bool:
         """Tell whether a number is too large for the dtype."""
         return not is_finite(self._W)
-
-
-def mean_matrix(work: list[RowSteps | DenseSteps]) -> Array:
-    """Return the mean of the rankers' W."""
-    return work[0].matrix() if len(work) == 1 else average_matrices(steps.matrix() for steps in work)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
