@@ -23,8 +23,6 @@ K = 30
 """The K of score at top K that the paper prints."""
 SIDES = ("query", "positive", "negative")
 
-PAIR_COLUMNS = ("text_query", "query", "candidate", "in_pool", "content")
-OUTCOME_COLUMNS = ("system", "triplet", "margin", "outcome", "in_top")
 RESAMPLES = 2_000
 LEVEL = 95
 """Percent of an interval."""
@@ -36,7 +34,7 @@ CONTRAST_COLUMNS = ("system_a", "system_b", "subset", "metric", "difference", "l
 
 
 def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.DataFrame) -> pd.DataFrame:
-    """List the pairs of images that every system must measure: `PAIR_COLUMNS`, sorted by the first three.
+    """List the pairs of images that every system must measure, by ``text_query``, ``query`` and ``candidate``.
 
     For each query image these are its text query's `pool` without copies of it (``in_pool``), and the positives and
     negatives of its triplets. ``content`` is the least id of the images that are copies of the candidate.
@@ -46,26 +44,18 @@ def candidate_pairs(triplets: pd.DataFrame, pool: pd.DataFrame, manifest: pd.Dat
     unknown = [image for image in named.tolist() if not (0 <= image < len(content) and content[image] >= 0)]
     if unknown:
         raise LookalikeError(f"image {unknown[0]} is not in the manifest: read the triplets again")
-    pools = {str(name): np.unique(ids.to_numpy()) for name, ids in pool.groupby("text_query", sort=False)["image_id"]}
-    parts: list[tuple[str, int, NDArray[np.integer], Truths]] = []
-    for name, rated in triplets.groupby("text_query", sort=True):
-        if str(name) not in pools:
-            raise LookalikeError(f"the text query {name!r} has triplets but no pool: make the pools again")
-        pool_images, asked = pools[str(name)], rated[list(SIDES)].to_numpy()
-        for query in np.unique(asked[:, 0]).tolist():
-            others = pool_images[content[pool_images] != content[query]]
-            candidates = np.union1d(others, asked[asked[:, 0] == query, 1:])
-            parts.append((str(name), query, candidates, np.isin(candidates, others)))
-    sizes = np.array([len(part[2]) for part in parts], dtype=np.int64)
-    candidates = np.concatenate([np.empty(0, np.int32), *(part[2] for part in parts)]).astype(np.int32)
-    columns = {
-        "text_query": pd.Series([part[0] for part in parts], dtype="str").repeat(sizes.tolist()).reset_index(drop=True),
-        "query": np.repeat([part[1] for part in parts], sizes).astype(np.int32),
-        "candidate": candidates,
-        "in_pool": np.concatenate([np.empty(0, bool), *(part[3] for part in parts)]),
-        "content": content[candidates],
-    }
-    return pd.DataFrame(columns)
+    without_pool = sorted(set(triplets["text_query"]) - set(pool["text_query"]))
+    if without_pool:
+        raise LookalikeError(f"the text query {without_pool[0]!r} has triplets but no pool: make the pools again")
+    key = ["text_query", "query", "candidate"]
+    rated = triplets.melt(key[:2], SIDES[1:], value_name="candidate")[key]
+    pooled = rated[key[:2]].drop_duplicates().merge(pool.rename(columns={"image_id": "candidate"}), on="text_query")
+    pooled = pooled[content[pooled["query"]] != content[pooled["candidate"]]]
+    pairs: pd.DataFrame = pd.concat([pooled[key].assign(in_pool=True), rated.assign(in_pool=False)])
+    # of a pair that is both, the first stays: that of the pool
+    pairs = pairs.drop_duplicates(key).sort_values(key, ignore_index=True)
+    pairs["content"] = content[pairs["candidate"]]
+    return pairs
 
 
 def contents_of(manifest: pd.DataFrame) -> Ints:
@@ -88,8 +78,9 @@ def outcomes(
     negative in the pool does not stand before it.
 
     `pairs` are what `candidate_pairs` makes of these triplets, and each system has a distance of every pair, smaller
-    being more alike. Of `OUTCOME_COLUMNS`, all triplets of one system after those of the other, ``margin`` is how much
-    nearer the positive is than the negative, ``outcome`` 1 where that is above 0, 0.5 for a tie, else 0.
+    being more alike. All triplets of one ``system`` stand after those of the other; ``margin`` is how much nearer the
+    positive is than the negative, ``outcome`` 1 where that is above 0, 0.5 for a tie, else 0, and ``in_top`` says
+    which count.
     """
     if k < 1:
         raise LookalikeError(f"score at top {k} counts nothing: K must be at least 1")
