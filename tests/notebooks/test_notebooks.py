@@ -1,16 +1,13 @@
 """Every notebook runs from top to bottom on the tiny results, and shows what it is for."""
 
-import json
 import os
 import re
-import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
 import pytest
-from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from project import ROOT
@@ -38,26 +35,14 @@ class Executed(dict):
         return html
 
 
-@pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    """A kernel `python3` of this very interpreter, which is registered nowhere else."""
-    folder = tmp_path_factory.mktemp("kernels")
-    (folder / "python3").mkdir()
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    described = {"argv": command, "display_name": "Python 3", "language": "python"}
-    (folder / "python3" / "kernel.json").write_text(json.dumps(described))
-    return KernelSpecManager(kernel_dirs=[str(folder)], ensure_native_kernel=False)
-
-
 @pytest.fixture
-def execute(kernels, tmp_path):
+def execute(tmp_path):
     """Run a notebook in an empty folder; a cell that fails is an error that shows it."""
     with tempfile.TemporaryDirectory(prefix="nb") as sockets:  # their paths must be short
 
         def run(name, **variables):
             notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
-            how = {"transport": "ipc", "connection_file": str(Path(sockets) / "kernel.json")}
-            manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=kernels, **how)
+            manager = AsyncKernelManager(transport="ipc", connection_file=str(Path(sockets) / "kernel.json"))
             work = tmp_path / "work"
             work.mkdir(exist_ok=True)
             environment = os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")}

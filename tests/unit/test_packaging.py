@@ -1,4 +1,4 @@
-"""Files that are shipped: the wheel and its metadata, the library without Snakemake, the image, the catalogue."""
+"""Files that are shipped: the wheel and its metadata, what extras bring, the image."""
 
 import re
 import subprocess
@@ -118,11 +118,3 @@ def test_the_containers_sources_exist_and_reach_its_builder():
     users = [step[1] for step in steps if step[0] == "USER"]
     assert set(hashed) == {True}
     assert users[-1] not in ("root", "0")
-
-
-def test_the_catalogue_finds_what_it_asks_for():
-    entry = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
-    assert set(entry["usage"]) <= {"mandatory-flags", "software-stack-deployment"}
-    assert entry["usage"]["software-stack-deployment"] == {"conda": True, "report": False}
-    assert (ROOT / "workflow" / "Snakefile").is_file()
-    assert "(../config.yaml)" in (ROOT / "config" / "README.md").read_text()

@@ -80,18 +80,6 @@ def test_what_was_stopped_has_the_papers_star_and_the_lead_is_measured_with_prin
     assert lead.groupby("method").size().to_dict() == expected
 
 
-def test_rated_triplets_never_teach(results):
-    """No image of a rated triplet, nor of its pool, is one that anything learned from."""
-    folder = results / "demo_triplets"
-    tables = (pd.read_parquet(folder / f"{name}.parquet") for name in ("manifest", "triplets", "pool"))
-    manifest, triplets, pool = tables
-    training = np.load(folder / "relevance.npz")["image_id"]
-    rated = np.unique(triplets[["query", "positive", "negative"]].to_numpy())
-    assert len(training)
-    assert not set(training) & {*rated, *pool["image_id"]}
-    assert not set(manifest["sha256"][training]) & set(manifest["sha256"][rated])
-
-
 def test_numbers_are_those_of_the_golden_run(results):
     golden = pd.read_csv(GOLDEN, keep_default_na=False).set_index("key")
     found = golden_numbers(results).set_index("key")["value"]
