@@ -9,6 +9,9 @@ from lookalike.deep.images import ArrayImages
 SIZE, SHIFT = 16, 2
 N_CLASSES, PER_CLASS = 3, 12
 N = N_CLASSES * PER_CLASS
+LABELS = np.arange(N) % N_CLASSES
+SHADES = np.random.default_rng(1).random(N)
+"""Where every image is between red and blue."""
 
 
 def tiny(**changes):
@@ -31,20 +34,11 @@ def pixels():
     y, x = np.mgrid[:side, :side]
     waves = [np.sin(1.1 * x), np.sin(1.1 * y), np.sin(0.8 * (x + y))]
     images = np.empty((N, side, side, 3))
-    for row, shade in enumerate(shades()):
+    for row, shade in enumerate(SHADES):
         colour = np.array([1 - shade, 0.5, shade])
         stripes = 127 + 90 * waves[row % N_CLASSES][:, :, None] * colour
         images[row] = stripes + 40 * colour + random.normal(0, 12, (side, side, 3))
     return np.clip(images, 0, 255).astype(np.uint8)
-
-
-def shades():
-    """Return the position of every image between red and blue, in 0..1."""
-    return np.random.default_rng(1).random(N)
-
-
-def labels():
-    return np.arange(N) % N_CLASSES
 
 
 def source():
@@ -53,10 +47,10 @@ def source():
 
 def relevance(first=0):
     """Return the relevance of all images: how near in shade, within a class; image ids start at `first`."""
-    near = np.exp(-4 * np.abs(shades()[:, None] - shades()))
+    near = np.exp(-4 * np.abs(SHADES[:, None] - SHADES))
     np.fill_diagonal(near, 0)
     blocks = {str(label): near[label::N_CLASSES, label::N_CLASSES] for label in range(N_CLASSES)}
-    return RelevanceData.from_blocks(np.arange(first, first + N), labels().astype(str), blocks)
+    return RelevanceData.from_blocks(np.arange(first, first + N), LABELS.astype(str), blocks)
 
 
 def weights(trained):

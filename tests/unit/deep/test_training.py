@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from made_networks import PER_CLASS, SIZE, N, labels, pixels, relevance, source, tiny, weights
+from made_networks import LABELS, PER_CLASS, SIZE, N, pixels, relevance, source, tiny, weights
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -41,11 +41,9 @@ def changed(settings, **changes):
     return settings.model_copy(update=changes)
 
 
-LABELS = labels()
-
-
 def pretrained(settings=PRETRAINING, **options):
-    return pretrain(tiny(), source(), LABELS, settings, validation_rows=np.arange(6), **({"device": "cpu"} | options))
+    arguments = {"labels": LABELS, "validation_rows": np.arange(6), "device": "cpu"} | options
+    return pretrain(tiny(), source(), settings=settings, **arguments)
 
 
 def ranked(settings=RANKING, seed=0, **options):
@@ -195,14 +193,12 @@ def test_held_out_images_are_scored_without_dropout():
 
 def test_the_rate_falls_and_training_ends_when_held_out_images_no_longer_improve():
     plateau = Plateau(patience=2, drops=1)
-    # after the rate has fallen, looks are better or not than others at that rate
-    looks = {"losses": [3.0, 2.0, 2.5, 2.0, 2.2, 2.1, 2.3, 2.1], "best": [True, True, False, False, True, True, False]}
-    seen = []
-    for loss, is_best in zip(looks["losses"], [*looks["best"], False], strict=True):
-        assert not plateau.has_ended
-        assert plateau.look(-loss) == is_best
-        seen.append(plateau.share)
-    assert seen[:7] == [1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1]
+    # at the smaller rate, looks are better or not than others at that rate
+    looks = {1.0: [(3.0, True), (2.0, True), (2.5, False), (2.0, False)], 0.1: [(2.2, True), (2.1, True), (2.3, False)]}
+    for share, at_rate in looks.items():
+        for loss, is_best in at_rate:
+            assert (plateau.share, plateau.look(-loss), plateau.has_ended) == (share, is_best, False)
+    assert not plateau.look(-2.1)
     assert plateau.has_ended
 
 
@@ -351,7 +347,11 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     learned, validation = run.held_out
     assert set(learned.image_id).isdisjoint(validation.ravel())
     assert set(learned.image_id) | set(validation.ravel()) <= set(range(N_TRAINING))
-    assert run.sampler().sample(50).max() < learned.n_images
+    again, drawn = replace(run, repeat=2), run.sampler().sample(50)
+    assert drawn.max() < learned.n_images
+    assert not np.array_equal(drawn, again.sampler().sample(50)), "a repeat changes all but the images"
+    assert np.array_equal(learned.image_id, again.held_out[0].image_id)
+    assert np.array_equal(validation, again.held_out[1])
     convnet = run_pretraining(run)
     convnet.save(tmp_path / "convnet.lookalike")
     names, start = ("single-scale-ranking", "x"), tmp_path / "convnet.lookalike"
@@ -372,14 +372,6 @@ def test_every_row_is_measured_by_its_own_vectors_and_rated_images_teach_nothing
     assert set(np.load(tmp_path / "filters.npz")) == paths | {f"start/{path}" for path in paths}
     with pytest.raises(LookalikeError, match="no network for classification"):
         run_ranking(run, "x", tmp_path / "x.lookalike", multiscale=True)
-
-
-def test_a_repeat_changes_all_but_the_images():
-    run = small_run()
-    again = replace(run, repeat=2)
-    assert np.array_equal(run.held_out[1], again.held_out[1])
-    assert not np.array_equal(run.sampler().sample(50), again.sampler().sample(50))
-    assert np.array_equal(run.held_out[0].image_id, again.held_out[0].image_id)
 
 
 def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
@@ -475,25 +467,18 @@ def test_parts_are_joined_at_length_1_each():
     assert np.isnan(embedding.transform(joined)).any(axis=1).tolist() == [False, False, True]
 
 
-def pretraining(**arguments):
-    return lambda: pretrain(tiny(), source(), **({"labels": LABELS, "device": "cpu"} | arguments))
-
-
-def sampler_of(**changes):
-    return lambda: small_run(**changes).sampler()
-
-
 GAP = np.where(np.arange(300)[:, None] == 210, np.nan, VECTORS)
+NO_IMAGES, TENTH = RelevanceData.from_labels([], []), SETTINGS | {"validation": VALIDATION | {"share": 0.1}}
 REFUSED = [
-    ("at least two", pretraining(labels=np.zeros(N, int))),
-    ("none of the 12 held-out images", pretraining(validation_rows=np.flatnonzero(LABELS == 2))),
-    ("both learned from and held out", pretraining(rows=np.arange(10), validation_rows=np.arange(5))),
-    ("make learning_rate smaller", pretraining(settings=Pretraining(n_steps=40, learning_rate=1e9))),
-    ("cannot be used", pretraining(device="gpu")),
+    ("at least two", lambda: pretrained(labels=np.zeros(N, int))),
+    ("none of the 12 held-out images", lambda: pretrained(validation_rows=np.flatnonzero(LABELS == 2))),
+    ("both learned from and held out", lambda: pretrained(rows=np.arange(10))),
+    ("make learning_rate smaller", lambda: pretrained(Pretraining(n_steps=40, learning_rate=1e9))),
+    ("cannot be used", lambda: pretrained(device="gpu")),
     ("share", lambda: hold_out(relevance(), 1.0, 5)),
-    ("no training image to hold out", sampler_of(relevance=RelevanceData.from_labels([], []))),
-    ("at most 1 images", sampler_of(settings=SETTINGS | {"validation": VALIDATION | {"share": 0.1}})),
-    ("lower the margin", sampler_of(sampling=SAMPLING | {"margin": 5.0})),
+    ("no training image to hold out", lambda: small_run(relevance=NO_IMAGES).sampler()),
+    ("at most 1 images", lambda: small_run(settings=TENTH).sampler()),
+    ("lower the margin", lambda: small_run(sampling=SAMPLING | {"margin": 5.0}).sampler()),
     ("0 to 299; found 0 to 300", lambda: embedded(GAP, validation=np.array([[0, 1, 300]]))),
     ("without a vector", lambda: embedded(GAP, validation=np.array([[200, 201, 210]]))),
 ]
