@@ -89,8 +89,13 @@ def test_a_sound_release_is_read_and_written(tmp_path):
 
 
 def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
-    for i, name in enumerate(["good", "other machine", "broken", "missing", "alone", "twice", "both", "word"]):
-        draw_triplet(tmp_path, name, 10 * i, 10 * i + 1, 10 * i + 2)
+    names = ("good", "other machine", "broken", "missing", "alone", "twice", "both", "word")
+    numbers = {name: (10 * i, 10 * i + 1, 10 * i + 2) for i, name in enumerate(names)}
+    odd = {"query again": (500, 500, 501), "one answer": (510, 511, 511), "same triplet": numbers["good"]}
+    odd |= {"turned round": (520, 521, 522), "turned round 2": (520, 522, 521)}
+    several = dict.fromkeys(("one/several", "two/several"), (530, 531, 532))
+    for name, three in (numbers | odd | several).items():
+        draw_triplet(tmp_path, name, *three)
     rows = two_rows("good") + two_rows("other machine", "red  car", "C:\\Users\\Ada\\release\\{}/{}.jpg")
     rows += two_rows("broken") + two_rows("missing") + two_rows("alone")[:1]
     rows += two_rows("twice") + two_rows("twice")[1:]
@@ -98,14 +103,7 @@ def test_everything_crooked_is_counted_and_the_rest_is_kept(tmp_path):
     rows += [(*row[:4], "similar", row[5]) for row in two_rows("word")]
     os.truncate(tmp_path / "broken" / "P.jpg", 200)
     (tmp_path / "missing" / "N.jpg").unlink()
-    odd = {"query again": (500, 500, 501), "one answer": (510, 511, 511), "same triplet": (0, 1, 2)}
-    odd |= {"turned round": (520, 521, 522), "turned round 2": (520, 522, 521)}
-    for name, numbers in odd.items():
-        draw_triplet(tmp_path, name, *numbers)
-        rows += two_rows(name)
-    for place in ("one", "two"):
-        draw_triplet(tmp_path / place, "several", 530, 531, 532)
-    rows += two_rows("several", path="elsewhere/{}/{}.jpg")
+    rows += [row for name in odd for row in two_rows(name)] + two_rows("several", path="elsewhere/{}/{}.jpg")
     rows += [("", "", "good", "good/P.jpg", "1", "red car"), ("good",), ("a", "b, c", "good", "d", "1", "red car", "e")]
     write_csv(tmp_path / "a" / "ratings.csv", rows)
     write_csv(tmp_path / "notes.csv", [("1", "2")], header=("left", "right"))
