@@ -11,6 +11,7 @@ import pytest
 import yaml
 from PIL import Image
 from project import FINEGRAINED, ROOT, tiny_settings, write_settings
+from snakemake.utils import update_config
 
 from lookalike.core.files import read_json
 
@@ -25,8 +26,7 @@ def project(new_project):
 def with_settings(project, name, settings):
     """Lay settings over those of the tiny run."""
     base = tiny_settings()
-    for key, value in settings.items():
-        base[key] = {**base.get(key, {}), **value} if isinstance(value, dict) else value
+    update_config(base, settings)
     return write_settings(project, name, base)
 
 
