@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from made_rows_and_examples import odd_csr
-from measures import mean_average_precision
 from model_files import parts
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -25,6 +24,7 @@ from lookalike.learners import LEARNERS, Euclidean, PairSampler, TripletProducts
 from lookalike.learners.classifiers import ClassMap
 from lookalike.learners.euclidean import Baseline
 from lookalike.learners.online import held_out_rows
+from lookalike.ranking.rankings import rank_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 ONLINE = [{"n_steps": 400}, {"n_steps": 400, "early_stopping": True, "trace_points": 5}]
@@ -146,7 +146,8 @@ def test_it_works_where_estimators_of_scikit_learn_do(learner):
 @every
 def test_score_is_average_precision_of_labels_and_the_share_of_triplets_in_order(learner):
     model, scores = fitted(learner), fitted(learner).similarity(X, X)
-    np.testing.assert_allclose(model.score(sp.csr_array(X), Y), mean_average_precision(scores, Y), atol=1e-4)
+    ranked = rank_scores(scores, Y)
+    assert model.score(sp.csr_array(X), Y) == pytest.approx(ranked.mean_average_precision(), abs=1e-4)
     triplets = TripletSampler(Y, 5).sample(200)
     margin = np.subtract(*scores[triplets[:, [0]], triplets[:, 1:]].T)
     np.testing.assert_allclose(model.score(X, triplets=triplets), np.mean((np.sign(margin) + 1) / 2), atol=0.01)
@@ -443,7 +444,7 @@ def test_early_stopping_scores_fits_of_so_many_steps_and_refits_on_all_rows_for_
     held_out = held_out_rows(Y, 0.2, np.random.default_rng([0, 1]))
     for step, score in zip(steps, scores, strict=True):
         found = stopped.set_params(n_steps=step).fit(X[~held_out], Y[~held_out]).similarity(X[held_out], X[held_out])
-        assert mean_average_precision(found, Y[held_out]) == pytest.approx(score, abs=1e-6)
+        assert rank_scores(found, Y[held_out]).mean_average_precision() == pytest.approx(score, abs=1e-6)
     assert model.n_steps_ == min(steps[scores == scores.max()])
     assert_same(stopped.set_params(n_steps=model.n_steps_).fit(X, Y), model)
     again = [lambda model: model.set_params(early_stopping=False).fit(X, Y)]
@@ -523,8 +524,8 @@ def test_learning_beats_the_euclidean_baseline(learner):
         learner = clone(learner).set_params(n_steps=4000)
     model = clone(learner).fit(rows[:120], y[:120])
     unseen = rows[120:]
-    euclidean = mean_average_precision(unseen @ unseen.T, y[120:])
-    assert mean_average_precision(model.similarity(unseen, unseen), y[120:]) > 1.15 * euclidean
+    euclidean = rank_scores(unseen @ unseen.T, y[120:]).mean_average_precision()
+    assert rank_scores(model.similarity(unseen, unseen), y[120:]).mean_average_precision() > 1.15 * euclidean
 
 
 @each

@@ -198,7 +198,7 @@ def apply_edits(page, folder):
 def copy(tmp_path):
     """A copy of the project, its package and the contract of learners, that how-to pages may edit."""
     copy_package(copy_project(tmp_path))
-    for name in ("learners/test_contract.py", "made_rows_and_examples.py", "measures.py", "model_files.py"):
+    for name in ("learners/test_contract.py", "made_rows_and_examples.py", "model_files.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
     return tmp_path
 
