@@ -345,15 +345,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns that `transform` gives, for `set_output`, where there is a `transform`.
 
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Those of `fit`, where they are given.
-
-        Returns
-        -------
-        numpy.ndarray of str, object
-            The class's name in small letters and a number; where a column is a feature, the feature's name.
+        They are the class's name in small letters and a number; where a column is a feature, the feature's name.
+        `input_features` are those of `fit`, where they are given.
         """
         namer = OneToOneFeatureMixin if self.keeps_features else ClassNamePrefixFeaturesOutMixin
         return np.asarray(namer.get_feature_names_out(self, input_features))

@@ -31,20 +31,11 @@ SAMPLED = 997
 """One of so many values is looked at to see whether nearly all of an array are equal."""
 
 
-def save(model: SimilarityLearner, path: PathLike, origin: Mapping[str, object] | None = None) -> None:
-    """Write a fitted learner as a model file; the same model gives the same bytes."""
-    kept, arrays = to_state(model)
-    _write(path, kept, arrays, origin)
-
-
-def save_reason(reason: str, path: PathLike, origin: Mapping[str, object] | None = None) -> None:
-    """Write in place of a model why there is none, which `load` says."""
-    _write(path, {"reason": reason}, {}, origin)
-
-
-def _write(path: PathLike, kept: dict[str, Any], arrays: Arrays, origin: Mapping[str, object] | None) -> None:
+def save(model: SimilarityLearner | str, path: PathLike, origin: Mapping[str, object] | None = None) -> None:
+    """Write a fitted learner as a model file, or why there is none, which `load` says; the same one, the same bytes."""
     from lookalike import __version__
 
+    kept, arrays = ({"reason": model}, {}) if isinstance(model, str) else to_state(model)
     versions = {"lookalike": __version__, "numpy": np.__version__}
     write_model(path, LEARNER, {**kept, "made_by": versions | dict(origin or {})}, arrays)
 

@@ -24,7 +24,7 @@ from lookalike.core.seeds import integer_seed
 from lookalike.core.settings.methods import Fit
 from lookalike.exhibits.results import write_results
 from lookalike.learners import base
-from lookalike.learners.model_io import save_reason
+from lookalike.learners.model_io import save
 from lookalike.learners.registry import learner_class
 
 # a study records whether a fit has converged, and its exhibits say it
@@ -138,10 +138,7 @@ class Run:
 
     def write(self, folder: Path, rows: pd.DataFrame | Iterable[Mapping[str, object]], names: Mapping[str, Any]) -> str:
         """Write the files of a run; `names` tells its data set, subset, method and fold. Return a line about it."""
-        if self.model is not None:
-            self.model.save(folder / "model.lookalike", made_by=names)
-        else:
-            save_reason(self.fit["not_converged"], folder / "model.lookalike", names)
+        save(self.fit["not_converged"] if self.model is None else self.model, folder / "model.lookalike", names)
         # times are here alone, so that all other files are the same bytes each time
         write_json({**self.fit, **names}, folder / "fit.json")
         write_results(rows, folder / "results.parquet")
