@@ -30,7 +30,7 @@ LOST = 1e-3
 """Squared distances below this share of the squared lengths of both rows come from the rows and not from products."""
 SPARSE_BELOW = 0.25
 """Share of values that are not zero below which dense rows are taken as sparse, and dual_coef are held so."""
-LATER_FROM = 2**22
+LATER_FROM = 2**21
 """Bytes of T, more than near caches have, from which plain steps too leave an update to the next step on a row."""
 IN_A_CACHE_LINE = 8
 """Numbers of T, at least."""
