@@ -30,14 +30,6 @@ class CorrectedT(NamedTuple):
     high: float
 
 
-class BootstrapInterval(NamedTuple):
-    """What `clustered_bootstrap` finds: the statistic of the table itself and its 95% interval."""
-
-    estimate: float
-    low: float
-    high: float
-
-
 def corrected_t_test(differences: ArrayLike, n_train: float, n_test: float) -> CorrectedT:
     """Make the corrected resampled t-test of "the mean difference is 0" (Nadeau & Bengio, Machine Learning 52, 2003).
 
@@ -98,13 +90,14 @@ def _t_test(mean: float, std: float, error: float, degrees: int) -> CorrectedT:
 
 def clustered_bootstrap(
     table: pd.DataFrame, n_draws: int = 2000, *, random_state: int | np.random.Generator
-) -> BootstrapInterval:
+) -> tuple[float, float, float]:
     """Bootstrap the mean difference, with images as clusters: all folds of an image are drawn together.
+
+    Return the mean difference of the table itself, and the 2.5% and 97.5% percentiles, NaN with a single image.
 
     The statistic is the mean over folds of each fold's mean, which tables print. Models and ranked images stay as they
     are: the interval speaks about other queries, not about other partitions. `table` has ``image_id``, ``fold`` and
-    ``difference``, in any order. ``low`` and ``high`` are the 2.5% and 97.5% percentiles, NaN with a single image. A
-    fold of which a draw holds no image is left out of the mean of that draw.
+    ``difference``, in any order. A fold of which a draw holds no image is left out of the mean of that draw.
     """
     differences = table["difference"].to_numpy(dtype=np.float64)
     if not len(differences) or not np.isfinite(differences).all():
@@ -117,14 +110,14 @@ def clustered_bootstrap(
     np.add.at(counts, (image, fold), 1)
     estimate = float(np.mean(sums.sum(axis=0) / counts.sum(axis=0)))
     if len(images) == 1:
-        return BootstrapInterval(estimate, np.nan, np.nan)
+        return estimate, np.nan, np.nan
     both, means = np.hstack([sums, counts]), []
     for times in resampled_counts(np.random.default_rng(random_state), len(images), n_draws):
         totals, n = np.split(times @ both, 2, axis=1)
         fold_means = np.divide(totals, n, out=np.zeros_like(n), where=n > 0)
         means.append(fold_means.sum(axis=1) / (n > 0).sum(axis=1))
     low, high = np.quantile(np.concatenate(means), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return BootstrapInterval(estimate, float(low), float(high))
+    return estimate, float(low), float(high)
 
 
 def holm(p_values: ArrayLike) -> Doubles:

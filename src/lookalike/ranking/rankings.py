@@ -102,9 +102,9 @@ class Rankings:
 
     def precision_at(self, ks: Sequence[int] | Integers) -> Reals:
         """Return the share of positives among the first k images, a row a query; NaN for one without a positive."""
-        ks = np.asarray(ks, dtype=np.int64)
-        if ks.size and (ks.min() < 1 or ks.max() > self.n_gallery):
-            raise ValueError(f"precision at k needs 1 <= k <= {self.n_gallery}, the size of the gallery; got {ks}")
+        ks = np.asarray(ks)
+        if not np.isin(ks, np.arange(1, self.n_gallery + 1)).all():
+            raise ValueError(f"precision at k needs whole numbers from 1 to {self.n_gallery}, the gallery; got {ks}")
         query = self._query_of_positive
         result = np.empty((self.n_queries, len(ks)))
         for column, k in enumerate(ks):

@@ -316,7 +316,7 @@ PAIR = SimpleNamespace(similarity=lambda A, B: A)
 REFUSED = [
     ("30 images need 30 class labels", lambda: ranked(SCORES, Y[:-1])),
     ("expected", lambda: rank_leave_one_out(PAIR, np.eye(3)[:, :2], Y[:3])),
-    ("gallery", lambda: ranked(SCORES, Y).precision_at([0])),
+    *(("from 1 to 29, the gallery", lambda k=k: ranked(SCORES, Y).precision_at([1, k])) for k in (0, 1.5, 30)),
     ("no query has another row of its own", lambda: ranked(np.zeros((3, 3)), [0, 1, 2]).mean_average_precision()),
     ("StratifiedKFold", lambda: ranked(np.zeros((3, 3)), [1, 1, 1]).mean_average_precision()),
     ("ranks start at 1; got 0", lambda: oxford.average_precision([0, 2], [])),
