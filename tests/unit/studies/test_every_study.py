@@ -36,6 +36,10 @@ RESOURCES, SETTINGS = ROOT / "workflow" / "resources", checked(own_settings())
 
 JMLR, DRAFT, NIPS = "oasis-jmlr-2010", "oasis-2009-draft", "oasis-nips-2009"
 SOML, DEEP = "soml-aaai-2014", "deep-ranking-cvpr-2014"
+SAMPLED = {"sampling_study": {"out_of_class": [0.0, 0.2]}, "network": {"seeds": 2}}
+NETWORKS = "table2 fig5 fig7 curves"
+AT_HAND = ("is_graded", "has_torch", "has_training")
+"""What a data set and an environment have, which is no setting."""
 NO_SIDES = {"rankers": None, "variants": [], "projected": [], "set_aside": [], "exhibits": {}}
 MADE = {
     "category": (
@@ -88,6 +92,11 @@ def test_jobs_for_exhibits_are_given_all_of_a_study_but_batches_and_need_planned
         ("web", "websim", {}, ""),
         ("web", "websim", {"runtime": None}, "jmlr-2010/fig4 fig1b"),
         ("finegrained", "demo_triplets", {}, "fig6"),
+        ("finegrained", "demo_triplets", SAMPLED, ""),
+        ("finegrained", "demo_triplets", SAMPLED | {"network": {"seeds": 1}}, "fig6"),
+        ("finegrained", "demo_triplets", SAMPLED | {"is_graded": False}, "fig6"),
+        ("finegrained", "demo_triplets", SAMPLED | {"has_torch": False}, f"fig6 {NETWORKS}"),
+        ("finegrained", "demo_triplets", SAMPLED | {"has_training": False}, f"fig4 fig6 {NETWORKS}"),
         ("landmark", "oxford5k", {}, ""),
         # counts have no rectangles and no images, and no table of a paper is of painted images
         ("landmark", "landmarks11", {}, "lead montage table2 table3 table5 table6 table8 table9"),
@@ -96,9 +105,11 @@ def test_jobs_for_exhibits_are_given_all_of_a_study_but_batches_and_need_planned
 )
 def test_what_the_settings_do_not_run_has_no_exhibit(room, dataset, changes, lacking, monkeypatch):
     monkeypatch.setattr("lookalike.studies.finegrained.study.find_spec", lambda name: object())
-    every = set(rooms.exhibits_of(room))
+    every, at_hand = set(rooms.exhibits_of(room)), {name: changes[name] for name in AT_HAND if name in changes}
+    study = changed_study(room, dataset, **{name: changes[name] for name in changes if name not in AT_HAND})
+    vars(study).update(at_hand)
     absent = {id for id in every if id.replace("-2009-", "-").endswith(tuple(lacking.split()))}
-    assert every - ids_of(changed_study(room, dataset, **changes)) == absent
+    assert every - ids_of(study) == absent
 
 
 SMALL = {}

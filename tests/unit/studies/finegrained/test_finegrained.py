@@ -284,26 +284,6 @@ def test_figure_6_shows_both_metrics_over_the_share():
         assert {"weighted sampling", "uniform sampling"} < {*named(panel)}
 
 
-STUDIED = {"sampling_study": {"out_of_class": [0.0, 0.2]}, "network": {"seeds": 2}}
-NETWORKS = {"table2", "fig5", "fig7", "curves"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "lacking", "unlisted"),
-    [
-        (STUDIED, {}, set()),
-        (STUDIED | {"network": {"seeds": 1}}, {}, {"fig6"}),
-        (STUDIED | {"sampling_study": None}, {}, {"fig6"}),
-        (STUDIED, {"is_graded": False}, {"fig6"}),
-        (STUDIED, {"has_torch": False}, {"fig6", *NETWORKS}),
-        (STUDIED, {"has_training": False}, {"fig4", "fig6", *NETWORKS}),
-    ],
-)
-def test_what_would_be_an_empty_frame_is_not_listed(settings, lacking, unlisted):
-    study = made.given(surroundings=lacking, golden={"ratings": 0.25}, **settings)
-    assert set(IDS) - {exhibit.name for exhibit in study.own_exhibits()} == unlisted
-
-
 CUT_SHORT = {"deep-ranking": {"finished": True}, "deep-ranking-seed2": {"finished": False}}
 UNDECIDED = "That does not decide how they compare with other systems."
 SMALLER = "takes 64 x 64 pixels and returns 64 numbers; the paper's, 225 x 225"
