@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from made_report import EXHIBITS, JMLR, NOT_RUN, curves, table, toy_exhibit, toy_study, write_study
+from made_report import broken, curves, table, toy_exhibit, toy_study
 
 from lookalike.core.files import read_json
 from lookalike.exhibits import printed
@@ -16,38 +16,6 @@ from lookalike.exhibits.registry import Exhibit
 from lookalike.exhibits.style import LOOKS
 from lookalike.exhibits.tables import html, latex, markdown, sheets_of_cells, sheets_of_records
 from lookalike.exhibits.writing import write_exhibits
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """Exhibits of a toy study that was run, but for its images, and of one that was not."""
-    results = tmp_path_factory.mktemp("toys") / "results"
-    for dataset, why in (("demo", ""), ("caltech256", NOT_RUN)):
-        write_study(results, dataset, "category", not_run=why)
-    return [results / dataset / "exhibits" for dataset in ("demo", "caltech256")]
-
-
-def test_one_that_fails_or_lacks_what_it_needs_is_named_and_all_files_are_written_whole(folders):
-    promised = [f"{id}{suffix}" for id, _, draw in EXHIBITS["category"] for suffix in toy_exhibit(id, draw).suffixes]
-    assert [name for folder in folders for name in promised if not (folder / name).is_file()] == []
-    run, not_run = ({id: read_json(folder / f"{id}.json") for id, *_ in EXHIBITS["category"]} for folder in folders)
-    assert {(sidecar["state"], sidecar["problem"]) for sidecar in not_run.values()} == {("not run", NOT_RUN)}
-    assert [id for id, sidecar in run.items() if sidecar["problem"]] == ["learning/neighbours", "learning/broken"]
-    assert run["learning/broken"]["state"] == "failed"
-    assert "KeyError" in run["learning/broken"]["problem"]
-    assert "KeyError" in (folders[0] / "learning" / "broken.md").read_text()
-    assert run[f"{JMLR}/table4"]["state"] == "drawn"
-    found = pd.read_csv(folders[0] / JMLR / "fig6.csv")
-    pd.testing.assert_frame_equal(found, curves(None).frame, check_dtype=False)
-
-
-def test_a_sidecar_names_its_sources_or_the_jobs_that_make_what_is_missing(tmp_path):
-    study = toy_study("demo").finished({"metrics": "a.csv"})
-    needs = [("table4", ["metrics"]), ("table5", ["metrics", "curves"])]
-    exhibits = [toy_exhibit(f"{JMLR}/{name}", table, needs=names) for name, names in needs]
-    first, second = write_exhibits(exhibits, study, tmp_path)
-    assert (first.sources, first.problem) == (("a.csv",), "")
-    assert second.problem == "not run: run the jobs that make curves"
 
 
 def nothing_chosen(study):
@@ -71,14 +39,32 @@ def unread(study):
     raise NothingToShowError("no image to show")
 
 
-PROBLEMS = {nothing_chosen: "not run: one network alone was trained", unread: "not run: no image to show", half: ""}
+DRAWN = [
+    # what draws it, what it needs, and why it is not drawn
+    (table, ["metrics"], ""),
+    (table, ["metrics", "curves"], "not run: run the jobs that make curves"),
+    (broken, [], "failed: KeyError: 'map'"),
+    (curves, [], ""),
+    (half, [], ""),
+    (nothing_chosen, [], "not run: one network alone was trained"),
+    (unread, [], "not run: no image to show"),
+]
 
 
-@pytest.mark.parametrize(("draw", "problem"), PROBLEMS.items())
-def test_what_has_nothing_to_draw_says_so_and_is_no_empty_frame(tmp_path, draw, problem):
-    exhibit = toy_exhibit(f"{JMLR}/fig6", draw)
-    (sidecar,) = write_exhibits([exhibit], toy_study("demo").finished({}), tmp_path)
-    assert (sidecar.problem, sidecar.state == "not run") == (problem, bool(problem))
+def test_each_exhibit_is_drawn_from_its_sources_or_says_why_not_and_has_all_files(tmp_path):
+    study = toy_study("demo").finished({"metrics": "a.csv"})
+    exhibits = [toy_exhibit(f"learning/{place}", draw, needs=needs) for place, (draw, needs, _) in enumerate(DRAWN)]
+    sidecars = write_exhibits(exhibits, study, tmp_path)
+    for exhibit, sidecar, (draw, needs, problem) in zip(exhibits, sidecars, DRAWN, strict=True):
+        assert (sidecar.problem, sidecar.state) == (problem, problem.partition(":")[0] or "drawn")
+        assert sidecar.sources == ("a.csv",) * ("metrics" in needs)
+        files = {suffix: tmp_path / f"{exhibit.id}{suffix}" for suffix in exhibit.suffixes}
+        assert [file.name for file in files.values() if not file.is_file()] == []
+        assert (sidecar.title, sidecar.problem) == tuple(map(read_json(files[".json"]).get, ("title", "problem")))
+        if ".md" in files:
+            assert problem in files[".md"].read_text()
+        if draw is curves:
+            pd.testing.assert_frame_equal(pd.read_csv(files[".csv"]), draw(study).frame, check_dtype=False)
 
 
 TITLES = {"metric": {"map": "mAP_%"}, "method": {"oasis": "OASIS"}, "subset": {"a": "Ten", "b": "Twenty"}}
