@@ -50,7 +50,10 @@ MADE = {
     "web": (
         *(made_web, {JMLR: "table1 fig4", DRAFT: "table3", NIPS: "fig1b"}),
         "Data: simulated web (query log and images made by code): 2,292,259 training",
-        ["Table 1: ", "Training ours 139,944"],
+        [
+            "Training ours 139,944 2,292,259 70 96 paper 139,944 2,292,259 70 ",
+            "Test ours 41,877 402,164 70 96 paper 41,877 402,164 70 ",
+        ],
     ),
     "finegrained": (
         *(made_finegrained, {DEEP: "table1 table2 text"}),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from contract import changed_study
 from contract import drawn as drawn_of
-from made_web import COUNTS, EXPONENT, given, study, toy_times
+from made_web import EXPONENT, given, study, toy_times
 from plotted import named, ruled
 
 from lookalike.exhibits.results import select
@@ -14,15 +14,6 @@ from lookalike.studies.web import exhibits
 
 def drawn(id, times=()):
     return drawn_of(study(times), id)[0]
-
-
-def test_counts_stand_beside_those_of_jmlr():
-    for id in ("oasis-jmlr-2010/table1", "oasis-2009-draft/table3"):
-        cells = drawn(id).frame.set_index(["part", "metric"])
-        assert cells.loc[("train", "images"), "ours"] == COUNTS["train"][1]
-        assert cells.loc[("test", "queries"), "printed"] == 41_877
-        assert set(cells.loc[(slice(None), "nonzeros_per_image"), "printed"]) == {70}
-        assert cells["printed"].notna().sum() == 6
 
 
 def test_precision_is_in_percent_with_its_standard_error_chance_and_print():
