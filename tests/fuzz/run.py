@@ -12,6 +12,8 @@ import codecs
 import gc
 import io
 import json
+import multiprocessing.connection  # both while they can be read: see `prepare`
+import multiprocessing.popen_fork
 import os
 import random
 import re
@@ -22,8 +24,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
 from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
@@ -113,6 +113,11 @@ class Call:
         found = [path for path in [*named, *inside] if not suffixes or (path.suffix in suffixes and path.is_file())]
         return self.random.choice(found) if found else None
 
+    def output(self):
+        """Return the place of a file in the command line that it will write, now and then; or None."""
+        places = [place + 1 for place, word in enumerate(self.argv[:-1]) if word in ("--output", "--html", "--paths")]
+        return self.random.choice(places) if places and self.random.random() < 0.35 else None
+
 
 def make_inputs(here):
     """Make a folder in which every line of `LINES` works, and make it the working folder."""
@@ -176,9 +181,7 @@ def spoil_vectors(call):
 def spoil_name(call):
     """Give a file, a folder or an output another name, and call it so where the command line does."""
     name, chance = call.random.choice(NAMES), call.random
-    outputs = [place + 1 for place, word in enumerate(call.argv[:-1]) if word in ("--output", "--html", "--paths")]
-    if outputs and chance.random() < 0.4:
-        place = chance.choice(outputs)
+    if place := call.output():
         call.argv[place] = name + Path(call.argv[place]).suffix
         return True
     if (path := call.pick()) is None or not path.exists():
@@ -192,11 +195,9 @@ def spoil_name(call):
 
 def spoil_kind(call):
     """Put a pipe, a loop of links, a socket, a folder, an endless file or nothing in place of an input or output."""
-    chance = call.random
-    outputs = {"new.lookalike", "new.npy", "table.csv", "page.html", "exported", "counts"}.intersection(call.argv)
-    is_output = bool(outputs) and chance.random() < 0.3
-    path = call.here / min(outputs) if is_output else call.pick()
-    if path is None or not (is_output or os.path.lexists(path)):
+    chance, place = call.random, call.output()
+    path = call.here / call.argv[place] if place else call.pick()
+    if path is None or not (place or os.path.lexists(path)):
         return False
     is_folder = path.is_dir() and not path.is_symlink()
     if is_folder and chance.random() < 0.2:
@@ -378,33 +379,30 @@ def make_call(folder, seed, number):
     return f"{seed} {number} ({kind}): {call.argv}\n  {found}\n  {err[-2000:]}" if found else ""
 
 
-def run(folder, argv, disk, encoding):
-    """Run a command line in a process of its own; the status of one that hangs is 124, of one killed -signal."""
-    if not (child := os.fork()):
-        status = 70
-        try:
-            os.setpgid(0, 0)
-            in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY + in_use, MEMORY + in_use))
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-            for number, name in enumerate(("out", "err"), 1):
-                os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-            sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), encoding)
-            sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), encoding, "backslashreplace", write_through=True)
-            if disk is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
-            status = main(argv)
-        except Exception:  # noqa: BLE001 (that there is one is what is looked for)
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    end, pause = time.monotonic() + PATIENCE, 0.002
-    while not (done := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
-        time.sleep(pause := min(0.05, 1.3 * pause))
-    if not done[0]:
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    status = os.waitstatus_to_exitcode(done[1]) if done[0] else 124
+def work(folder, argv, disk, encoding):
+    """Run a command line within its limits; what it says goes to two files."""
+    os.setpgid(0, 0)
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY + in_use, MEMORY + in_use))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    for number, name in enumerate(("out", "err"), 1):
+        os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), encoding)
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), encoding, "backslashreplace", write_through=True)
+    if disk is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
+    sys.exit(main(argv))
+
+
+def run(folder, *arguments):
+    """Let a process of its own do the work; the status of one that hangs is 124, of one killed -signal."""
+    process = multiprocessing.get_context("fork").Process(target=work, args=(folder, *arguments))
+    process.start()
+    process.join(PATIENCE)
+    if hangs := process.is_alive():
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+    status = 124 if hangs else process.exitcode
     return status, *((folder / name).read_text("utf-8", "replace") for name in ("out", "err"))
 
 

@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from made_place import paint
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -16,20 +17,13 @@ SMALL = ClassTriplets(held_out=1, queries=5, pool_noise=4)
 IMAGES = ["query", "positive", "negative"]
 
 
-def paint(path, level, seed):
-    """A smooth picture: its brightness says how like another it is."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    ramp = np.linspace(0, 30, SIDE)[:, None, None]
-    noise = np.random.default_rng(seed).integers(0, 4, (SIDE, SIDE, 3))
-    Image.fromarray(np.clip(level + ramp + noise, 0, 255).astype(np.uint8)).save(path)
-
-
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory):
     root = tmp_path_factory.mktemp("classes")
     for c, name in enumerate(("ant", "bee", "cow")):
         for i in range(12):
-            paint(root / name / f"{i:02}.png", 15 * i + 5 * c, 100 * c + i)
+            # how like another it is, its brightness says
+            paint(root / name / f"{i:02}.png", [40 + 15 * i + 5 * c] * 3, 100 * c + i, (SIDE, SIDE))
     shutil.copy(root / "cow" / "03.png", root / "cow" / "copy.png")
     shutil.copy(root / "ant" / "03.png", root / "cow" / "both.png")
     return root
