@@ -61,7 +61,6 @@ class Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(ConnectionError):  # the client may have read enough
             self.wfile.write(body[: rules.drops.pop(0)] if rules.drops else body)
             rules.sent_all = True
-        self.close_connection = True
 
     def do_HEAD(self):
         self.send_response(302 if "moved" in self.path else 200)
@@ -155,29 +154,25 @@ def test_a_download_goes_on_where_it_stopped(tmp_path, server, pauses, n_found, 
     assert "codes" in behaviour or offsets == sorted(set(offsets)), "each request brought something"
 
 
-@pytest.mark.parametrize(("code", "times"), [(404, 1), (503, 1 + archives.RETRIES)])
-def test_trouble_that_lasts_ends_the_attempts(tmp_path, server, code, times):
+REFUSED = [  # the server, other facts of the archive, the reason, and after how many requests
+    ({"codes": [404] * 20}, {}, "the server answered 404", 1),
+    ({"codes": [503] * 20}, {}, "the server answered 503", 1 + archives.RETRIES),
+    ({"content": b"x" * SIZE}, {}, f"instead of {MD5}; it was removed", 1),
+    ({"content": CONTENT + b"extra"}, {}, "sends more than the 3,500,000 bytes", 1),
+    ({"content": CONTENT + bytes(80_000_000), "send_length": False}, {}, "sends more than the 3,500,000 bytes", 1),
+    ({"content": bytes(80_000_000), "send_length": False}, {"size": None, "unpacked_limit": 9}, "more than the 9", 1),
+]
+
+
+@pytest.mark.parametrize(("behaviour", "facts", "message", "times"), REFUSED)
+def test_trouble_that_lasts_ends_the_attempts_and_another_file_is_removed(
+    tmp_path, server, behaviour, facts, message, times
+):
     (tmp_path / "toy.tar.part").write_bytes(CONTENT[:1000])
-    server.codes = [code] * 20
-    assert f"the server answered {code}" in refused(fetch_archive, toy(server.url), tmp_path)
-    assert len(server.asked) == times
-    assert (tmp_path / "toy.tar.part").read_bytes() == CONTENT[:1000]
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "facts", "message"),
-    [
-        ({"content": b"x" * SIZE}, {}, f"instead of {MD5}; it was removed"),
-        ({"content": CONTENT + b"extra"}, {}, "sends more than the 3,500,000 bytes"),
-        ({"content": CONTENT + bytes(80_000_000), "send_length": False}, {}, "sends more than the 3,500,000 bytes"),
-        ({"content": bytes(80_000_000), "send_length": False}, {"size": None, "unpacked_limit": 9}, "more than the 9"),
-    ],
-)
-def test_another_file_than_the_published_one_is_refused(tmp_path, server, behaviour, facts, message):
     vars(server).update(behaviour)
     assert message in refused(fetch_archive, replace(toy(server.url), **facts), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-    assert len(server.asked) == 1
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == ([CONTENT[:1000]] if "codes" in behaviour else [])
+    assert len(server.asked) == times
     assert not server.sent_all or len(server.content) < 10_000_000, "one that never ends is left"
 
 
@@ -201,8 +196,6 @@ def test_a_host_is_reachable_also_through_a_proxy(server, monkeypatch):
     assert not is_reachable(toy(f"{server.url}?moved"), timeout=0.5), "the host that it leads to does not answer"
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/toy.tar"))
     assert is_reachable(toy("http://images.invalid/toy.tar"))
-    monkeypatch.setenv("http_proxy", "127.0.0.1:9")
-    assert not is_reachable(toy("http://images.invalid/toy.tar"), timeout=0.5)
 
 
 def unpack(content, target):
