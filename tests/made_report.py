@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from PIL import Image
+from made_place import paint
 
 from lookalike.core.files import write_json
 from lookalike.exhibits.claims import COLUMNS, claims_markdown, claims_of, decided
@@ -156,10 +156,8 @@ class ToyStudy(Study):
 def write_toy_results(folder):
     """Write ``results`` and ``logs`` below a folder, as studies and their jobs do; returns the results."""
     results = folder / "results"
-    for number, colour in enumerate(("teal", "navy", "olive", "maroon")):
-        path = results / "demo" / "images" / f"{number}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.new("RGB", (160, 120), colour).save(path)
+    for number in range(4):
+        paint(results / "demo" / "images" / f"{number}.png", seed=number, size=(160, 120))
     write_study(results, "demo", "category", synthetic=False)
     write_study(results, "caltech256", "category", synthetic=False, not_run=NOT_RUN)
     write_study(results, "demo_triplets", "finegrained")

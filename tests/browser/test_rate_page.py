@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
+from made_place import paint
 
 from lookalike.core.errors import LookalikeError
 from lookalike.studies.human.questionnaire import plan_fingerprint, plan_from_neighbours, write_page
@@ -16,9 +16,8 @@ def make_page(folder, seed=0):
     """A plan of 3 queries with 4 + 4 candidates from three classes of coloured noise."""
     paths = [f"{label}/{label}_{number:04d}.png" for label in ("boat", "tree", "house") for number in range(8)]
     rng = np.random.default_rng(1)
-    for path in paths:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(rng.integers(0, 256, (24, 32, 3), dtype=np.uint8)).save(folder / path)
+    for number, path in enumerate(paths):
+        paint(folder / path, seed=number, size=(32, 24))
     nearest = [(query, path, rank) for query in paths[:12] for rank, path in enumerate(rng.permutation(paths)[:5])]
     table = pd.DataFrame(nearest, columns=["query_path", "path", "rank"])
     plan = plan_from_neighbours(table, seed=seed, n_queries=3, n_retrieved=4, n_random=4)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from PIL import Image
+from made_place import paint
 from project import FINEGRAINED, ROOT, tiny_settings, write_settings
 from snakemake.utils import update_config
 
@@ -207,9 +207,7 @@ def test_what_cannot_be_run_is_one_sentence(project, settings, arguments, words)
 
 def test_adding_a_subset_or_an_image_reruns_what_it_must(project):
     for label, i in product(("cat", "dog", "emu"), range(9)):
-        image = project.folder / f"own/{label}/{i}.png"
-        image.parent.mkdir(parents=True, exist_ok=True)
-        Image.effect_noise((256, 192), 40 + i).convert("RGB").save(image)
+        paint(project.folder / f"own/{label}/{i}.png", seed=i, size=(256, 192))
     splits = {"folds": 2, "train": 4, "test": 2, "validation": 2}
     data = {"kind": "folder", "path": "own", "shards": 1, "pool": {"share": 0.5, "keep": 6}}
     study = STUDY | {"splits": splits, "subsets": {"some": {"classes": ["cat", "dog"]}}}
@@ -223,5 +221,5 @@ def test_adding_a_subset_or_an_image_reruns_what_it_must(project):
     assert project.planned(*both, config=config) == {"split_images": 1}
     project.snakemake(*both, config=config)
     assert all(path.read_bytes() == content for path, content in before.items())
-    Image.effect_noise((256, 192), 90).convert("RGB").save(project.folder / "own/cat/new.png")
+    paint(project.folder / "own/cat/new.png", seed=90, size=(256, 192))
     assert "scan_images_grown" in project.planned(both[0], config=config)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from made_networks import LABELS, PER_CLASS, SIZE, N, pixels, relevance, source, tiny, weights
+from made_place import paint
 from PIL import Image
 
 from lookalike.core.errors import LookalikeError
@@ -380,9 +381,8 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
         return run_pretraining(small_run(settings=SETTINGS | held_out | {"pretraining": TRAINING | given}))
 
     classes = tmp_path / "classes"
-    for place, image in enumerate(np.random.default_rng(1).integers(0, 256, (18, 70, 80, 3), dtype=np.uint8)):
-        (classes / str(place % 3)).mkdir(parents=True, exist_ok=True)
-        Image.fromarray(image).save(classes / str(place % 3) / f"{place}.png")
+    for place in range(18):
+        paint(classes / str(place % 3) / f"{place}.png", seed=place)
     (classes / ".hidden").mkdir()
     (classes / ".hidden" / "0.png").write_bytes(b"")
     found = pretrained(images=str(classes))
@@ -399,8 +399,7 @@ def test_pretraining_takes_a_folder_of_images_or_given_weights(tmp_path):
     with pytest.raises(LookalikeError, match="one for each class"):
         pretrained(images=str(classes / "0"))
     for label in range(6):
-        (tmp_path / "few" / str(label)).mkdir(parents=True)
-        Image.fromarray(image).save(tmp_path / "few" / str(label) / "0.png")
+        paint(tmp_path / "few" / str(label) / "0.png")
     with pytest.raises(LookalikeError, match="give more images of each class"):
         pretrained(images=str(tmp_path / "few"), share=0.5)
 

@@ -1,13 +1,10 @@
 """What holds for every exhibit of a study: all its files, its sidecar, its printed numbers, and how it is not run."""
 
-import hashlib
-
-import numpy as np
 import pandas as pd
-from PIL import Image
+from made_place import paint
 from project import ROOT, own_settings
 
-from lookalike.core.files import write_json
+from lookalike.core.files import sha256_of, write_json
 from lookalike.exhibits import words
 from lookalike.exhibits.claims import claims_of, decide
 from lookalike.exhibits.registry import exhibits_of
@@ -26,11 +23,9 @@ def grid(**columns):
 
 def photographs(folder, paths, size=(32, 24)):
     """Write small images of noise below a folder; return their manifest, and the file that says where they lie."""
-    random, sums = np.random.default_rng(0), []
-    for path in (folder / "images" / path for path in paths):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(random.integers(0, 256, (*size[::-1], 3), dtype=np.uint8)).save(path)
-        sums.append(hashlib.sha256(path.read_bytes()).hexdigest())
+    for number, path in enumerate(paths):
+        paint(folder / "images" / path, seed=number, size=size)
+    sums = [sha256_of(folder / "images" / path) for path in paths]
     write_json({"root": str(folder / "images")}, folder / "images.json")
     columns = {"path": paths, "sha256": sums, "status": "ok", "width": size[0], "height": size[1]}
     return pd.DataFrame(columns).rename_axis("image_id").reset_index(), str(folder / "images.json")
