@@ -221,11 +221,14 @@ class _AllTriplets:
     """Whether triplets may be missing between two calls of `renew`."""
 
     def __init__(self, X: Doubles, classes: Longs, targets: Longs, omega: float) -> None:
-        self.X, self.omega = X, omega
-        self._classes, self._targets = classes, targets
-        kept = targets >= 0
-        left = np.repeat(np.arange(len(X)), kept.sum(axis=1))
-        self._pull = _pair_gradient(X, left, targets[kept], np.ones(len(left)))
+        self.X, self.omega, self._targets = X, omega, targets
+        self._are_alike = classes[:, None] == classes
+        n, k = targets.shape
+        self._target_left = np.repeat(np.arange(n), k)
+        # where a class has too few, of a row and itself, which nothing looks at
+        self._target_right = np.where(targets >= 0, targets, np.arange(n)[:, None]).ravel()
+        kept = targets.ravel() >= 0
+        self._pull = _pair_gradient(X, self._target_left[kept], targets[targets >= 0], np.ones(kept.sum()))
 
     def renew(self, products: Doubles, keep: bool = False) -> None:
         """Look at all impostors, given XM: here nothing is left out in the first place."""
@@ -245,9 +248,18 @@ class _AllTriplets:
 
     def slacks(self, products: Doubles) -> tuple[float, Doubles]:
         """Return eq. 13 and the weight of every pair, given XM."""
-        distances = all_squared_distances(self.X, products)
+        distances, n = all_squared_distances(self.X, products), len(products)
+        of_targets = distances[self._target_left, self._target_right]
+        np.copyto(distances, np.inf, where=self._are_alike)  # so that rows of one class have no slack
+        objective, weights = self._sums(np.append(of_targets, distances), n * np.arange(n + 1))
+        of_targets, weights = np.split(weights, [len(of_targets)])
+        weights[self._target_left * n + self._target_right] = of_targets
+        return objective, weights.reshape(n, n)
+
+    def _sums(self, distances: Doubles, starts: Longs) -> tuple[float, Doubles]:
+        """Return eq. 13 and the weights of pairs of targets and impostors, see `pull_and_push`."""
         weights = np.empty_like(distances)
-        pull, push = all_slacks(distances, self._targets, self._classes, weights)
+        pull, push = pull_and_push(distances, self._targets, starts, weights)
         return self.omega * pull + (1 - self.omega) * push, weights
 
     def gradient(self, weights: Doubles) -> Doubles:
@@ -263,10 +275,7 @@ class _ActiveSet(_AllTriplets):
 
     def __init__(self, X: Doubles, classes: Longs, targets: Longs, omega: float) -> None:
         super().__init__(X, classes, targets, omega)
-        n, k = targets.shape
-        self._possible = np.zeros((n, n), dtype=bool)
-        self._target_left = np.repeat(np.arange(n), k)
-        self._target_right = np.where(targets >= 0, targets, np.arange(n)[:, None]).ravel()
+        self._possible = np.zeros_like(self._are_alike)
 
     def renew(self, products: Doubles, keep: bool = False) -> None:
         """List the impostors within twice the margin, given XM; `keep` those listed before, too."""
@@ -275,7 +284,7 @@ class _ActiveSet(_AllTriplets):
         distances = all_squared_distances(self.X, products)
         reach = np.where(self._targets >= 0, np.take_along_axis(distances, self._targets, 1), -np.inf).max(axis=1)
         within = distances < CANDIDATE_MARGIN + reach[:, None]
-        self._possible |= within & (self._classes[:, None] != self._classes)
+        self._possible |= within & ~self._are_alike
         left, right = np.nonzero(self._possible)
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=len(products)))]).astype(np.int64)
         self._left = np.concatenate([self._target_left, left])
@@ -286,14 +295,12 @@ class _ActiveSet(_AllTriplets):
 
     def slacks(self, products: Doubles) -> tuple[float, Doubles]:
         """Do as `_AllTriplets.slacks` over listed impostors; the n k pairs of target neighbours stand before theirs."""
-        n, weights = len(products), np.empty(len(self._left))
-        if len(self._left) > n * n / 20:  # one large product is faster then
+        if len(self._left) > len(products) ** 2 / 20:  # one large product is faster then
             distances = np.asarray(all_squared_distances(self.X, products)[self._left, self._right])
         else:
-            distances = np.empty_like(weights)
+            distances = np.empty(len(self._left))
             pair_distances(self.X, products, self._left, self._right, distances)
-        pull, push = listed_slacks(distances, self._targets, self._starts, weights)
-        return self.omega * pull + (1 - self.omega) * push, weights
+        return self._sums(distances, self._starts)
 
     def gradient(self, weights: Doubles) -> Doubles:
         """Return the gradient in M of eq. 13 over listed impostors, (r, r)."""
@@ -325,47 +332,24 @@ def _pair_gradient(X: Doubles, left: Longs, right: Longs, weights: Doubles) -> D
 
 
 @njit(cache=True, nogil=True)
-def all_slacks(distances: Doubles, targets: Longs, classes: Longs, weights: Doubles) -> tuple[float, float]:
-    """Return the sums of distances to target neighbours and of hinges; overwrite the weights of pairs, both (n, n)."""
-    n, k = targets.shape
-    pull, push = 0.0, 0.0
-    for i in range(n):
-        for other in range(n):
-            weights[i, other] = 0.0
-        if targets[i, 0] < 0:
-            continue
-        furthest = distances[i, targets[i, 0]]
-        for t in range(k):
-            if targets[i, t] >= 0:
-                pull += distances[i, targets[i, t]]
-                furthest = max(furthest, distances[i, targets[i, t]])
-        for other in range(n):
-            if distances[i, other] >= 1.0 + furthest or classes[other] == classes[i]:
-                continue
-            for t in range(k):
-                j = targets[i, t]
-                if j < 0:
-                    break
-                slack = 1.0 + distances[i, j] - distances[i, other]
-                if slack > 0.0:
-                    push += slack
-                    weights[i, j] += 1.0
-                    weights[i, other] -= 1.0
-    return pull, push
+def pull_and_push(distances: Doubles, targets: Longs, starts: Longs, weights: Doubles) -> tuple[float, float]:
+    """Return the sums of distances to target neighbours and of hinges; overwrite the weights of pairs.
 
-
-@njit(cache=True, nogil=True)
-def listed_slacks(distances: Doubles, targets: Longs, starts: Longs, weights: Doubles) -> tuple[float, float]:
-    """Do as `all_slacks` over listed impostors; distances and weights are of n k pairs of targets, then of these."""
+    Distances and weights are of the n k pairs of targets, and then of impostors, whose row i begins at ``starts[i]``.
+    """
     n, k = targets.shape
     pull, push = 0.0, 0.0
     for pair in range(weights.shape[0]):
         weights[pair] = 0.0
     for i in range(n):
+        furthest = -np.inf
         for t in range(k):
             if targets[i, t] >= 0:
                 pull += distances[i * k + t]
+                furthest = max(furthest, distances[i * k + t])
         for pair in range(n * k + starts[i], n * k + starts[i + 1]):
+            if distances[pair] >= 1.0 + furthest:
+                continue
             for t in range(k):
                 if targets[i, t] < 0:
                     break
