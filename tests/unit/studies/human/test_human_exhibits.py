@@ -23,8 +23,9 @@ NOBODY = Rankings(np.zeros(1, np.int64), np.empty(0, np.int32), 0, np.empty(0, n
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("study"), ratings=make_ratings())
+def rated(tmp_path_factory):
+    """A study that people rated."""
+    return make_study(tmp_path_factory.mktemp("rated"), ratings=make_ratings(simulated=False))
 
 
 def queries(output):
@@ -41,8 +42,8 @@ def queries(output):
         (WORST, [118, 112, 110]),
     ],
 )
-def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(study, id, visible):
-    output, entry = drawn(study, id)
+def test_a_gallery_shows_the_queries_of_its_rule_and_their_first_five(rated, id, visible):
+    output, entry = drawn(rated, id)
     labels, found = dict(zip(IDS, LABELS, strict=True)), make_rankings()
     assert queries(output) == visible
     words, first = words_on(output.canvas), dict(zip(IDS, IDS[found.neighbours[:, :5]], strict=True))
@@ -87,13 +88,7 @@ def test_images_that_are_not_there_are_said(tmp_path):
         drawn(study, BEST)
 
 
-@pytest.fixture(scope="module")
-def rated(tmp_path_factory):
-    """A study that people rated."""
-    return make_study(tmp_path_factory.mktemp("rated"), ratings=make_ratings(simulated=False))
-
-
-def test_the_mean_curve_and_selected_queries_of_five_ranks_stand_beside_what_is_printed(rated, tmp_path, study):
+def test_the_mean_curve_and_selected_queries_of_five_ranks_stand_beside_what_is_printed(rated, tmp_path):
     output, _ = drawn(rated, f"{JMLR}/fig3b")
     own, curve = output.frame[output.frame["series"] == "oasis"].set_index("k"), rated.curve()
     assert own[["precision", "low", "high"]].equals(curve.set_axis(own.index))
@@ -102,15 +97,15 @@ def test_the_mean_curve_and_selected_queries_of_five_ranks_stand_beside_what_is_
     assert (levels["oasis, printed"], levels["oasis, printed peak"]) == (0.35, 0.42)
     few, _ = drawn(make_study(tmp_path, ratings=make_ratings(n_queries=2, n_found=4)), f"{JMLR}/fig3b")
     assert "oasis, printed" not in set(few.frame["series"]), "the axis ends before k = 10"
-    output, _ = drawn(study, f"{JMLR}/fig3c")
+    output, _ = drawn(rated, f"{JMLR}/fig3c")
     maps = output.frame.drop_duplicates("series").set_index("series")["map"]
-    all_maps = np.sort(study.by_query()["map"])[::-1]
+    all_maps = np.sort(rated.by_query()["map"])[::-1]
     assert maps.to_dict() == {f"rank {rank}": all_maps[rank - 1] for rank in (1, 6, 11, 16, 21)}
     few, _ = drawn(make_study(tmp_path / "seven", ratings=make_ratings(n_queries=7)), f"{JMLR}/fig3c")
     assert list(few.frame["series"].unique()) == ["rank 1", "rank 6"], "of seven queries two ranks exist"
-    both, _ = drawn(study, f"{DRAFT}/fig7")
+    both, _ = drawn(rated, f"{DRAFT}/fig7")
     panels = [(axis.get_title(loc="left")[:3], len(named(axis)) - len(ruled(axis))) for axis in both.canvas.axes]
-    assert panels == [("(A)", 1), ("(B)", 5)]
+    assert panels == [("(A)", 2), ("(B)", 5)], "of (A) the curve, and what is printed"
 
 
 def test_queries_are_sorted_by_the_precision_of_oasis_and_one_rater_alone_has_nobody_beside_him(rated, tmp_path):
