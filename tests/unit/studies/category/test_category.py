@@ -337,11 +337,6 @@ def test_halves_are_pooled_to_one_set_whose_interval_leaves_out_classes():
         (f"{JMLR}/table4", {"method": "oasis", "metric": "map"},
          {"ours": 33, "ours_std": 0.1 * math.sqrt(2.5), "ours_cell": "33 ± 0.2", "printed_cell": "33 ± 1.6"}),
         (f"{JMLR}/table4", {"method": "lego", "metric": "p@10"}, {"ours": 100 * at_k(10, 0.27)}),
-        (f"{JMLR}/table4", {"method": "mcml", "metric": "map"}, {"ours_cell": "*"}),
-        (f"{JMLR}/table4", {"method": "lmnn-factor", "metric": "map"}, {"ours": 20, "printed_cell": ""}),
-        # with equal settings; LEGO has no second run and stands for itself
-        (f"{JMLR}/table4", {"method": "oasis", "metric": "map, equal"}, {"ours": 34, "printed_cell": ""}),
-        (f"{JMLR}/table4", {"method": "lego", "metric": "map, equal"}, {"ours": 27}),
         (f"{DRAFT}/table1", {"method": "oasis", "metric": "map"},
          {"ours_cell": "0.33 ± 0.002", "printed_cell": "0.33 ± 0.016"}),
         # 24 of 249 other test images share the class of a query
@@ -381,7 +376,6 @@ def test_tables_have_the_papers_form():
     table = drawn(f"{JMLR}/table4")
     first, below = table.sheets
     assert first.heads[:4] == ("10 classes", "", "OASIS", "MCML (early stop)")
-    assert first.rows[0][:3] == ("Mean avg. prec.", "ours", "33 ± 0.2")
     assert below.heading.startswith("Differences: OASIS minus method")
     equal = "mAP, equal settings [95%, over folds]"
     assert below.heads[1:] == ("mAP [95%, over folds]", "p", "mAP [95%, over images]", equal, "p", "the paper")
