@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.metrics import average_precision_score
 
 from lookalike.core.errors import LookalikeError
 from lookalike.data.query_log import QueryLog
@@ -126,14 +127,12 @@ def test_whole_queries_are_held_out_never_more_than_a_third_and_all_have_their_t
 
 def dense_mean_average_precision(validation, held_out, rows, log, W):
     """Rank by dense products in the user's order of words, with relevance pair by pair."""
-    X = rows.weighted(held_out).toarray().astype(np.float64)
-    values = []
+    X, values = rows.weighted(held_out).toarray().astype(np.float64), []
     for query in validation.queries:
         others = np.delete(np.arange(len(held_out)), query)
-        scores = X[query] @ W @ X[others].T
-        relevant = (log.joint(held_out[query], held_out[others]) > 0)[np.argsort(-scores, kind="stable")]
-        values.append((np.cumsum(relevant) / np.arange(1, len(others) + 1))[relevant].mean())
-    return float(np.mean(values))
+        relevant = log.joint(held_out[query], held_out[others]) > 0
+        values.append(average_precision_score(relevant, X[query] @ W @ X[others].T))
+    return np.mean(values)
 
 
 def test_score_is_that_of_a_dense_ranking_whatever_the_threads(log):
