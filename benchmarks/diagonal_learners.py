@@ -30,7 +30,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
 
-from lookalike.core.settings.methods import qpao_blocks
 from lookalike.exhibits.printed import printed_numbers
 from lookalike.learners import QPAO, SOMLDA, SOMLTG, TFIDF, DiagonalOASIS, TripletProducts, warm_up
 from lookalike.studies.landmark.protocol import landmark_triplets
@@ -151,7 +150,7 @@ def benchmark(d: int, arguments: Namespace) -> dict[str, Any]:
     triplets = landmark_triplets(POSITIVES, arguments.negatives, 0)
     drawn = triplets[np.random.default_rng(0).integers(len(triplets), size=OASIS_STEPS * arguments.negatives // 500)]
     # what the landmark study sets of QPAO at d words
-    parameters = {"QPAO": {"C": QPAO_COST, "n_blocks": qpao_blocks(d)}}
+    parameters = {"QPAO": {"C": QPAO_COST, "n_blocks": 50 if d <= 100_000 else 500}}
     learners: dict[str, tuple[Any, np.ndarray]] = {
         "TFIDF": (TFIDF(), triplets),
         "SOMLTG": (SOMLTG(), triplets),
