@@ -62,7 +62,7 @@ autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 # names of other projects, whose lists of names would have to be fetched
 nitpick_ignore_regex = [
     (r"py:.*", r"(sklearn|numpy|scipy|pandas|torch|pydantic|argparse|abc|enum|typing|collections|pathlib|logging)\..*"),
-    (r"py:.*", r"(matplotlib|requests)\..*"),
+    (r"py:.*", r"(matplotlib|requests|contextlib)\..*"),
     # rooms that have no pages
     (r"py:class", r"lookalike\.(core|data)\..*"),
     # bases that share code and have no page of their own

@@ -25,7 +25,6 @@ from lookalike.learners.base import SimilarityLearner, is_sparse
 from lookalike.learners.diagonal import TFIDF
 from lookalike.learners.euclidean import Euclidean
 from lookalike.learners.online import LEAST_TO_SPLIT, can_hold_out, held_out_rows
-from lookalike.learners.registry import learner_class
 from lookalike.ranking.rankings import rank_scores
 
 NEW, SEEN, NO_LEARNING = "new", "seen", "without learning"
@@ -278,26 +277,10 @@ def mean_map(model: Any, X: Matrix, y: Array) -> float:
         raise LookalikeError(str(error)) from error
 
 
-def worse_than_none(table: pd.DataFrame) -> str | None:
-    """Say of a table of measures, first of what was learned, that rows are surely ranked worse after learning."""
-    name = table["method"].iloc[0]
-    if not table.attrs["gains"][0]["high"] < 0 or not learner_class(name).needs_labels:
-        return None
-    worse = f"{name} ranks rows that it has not learned from worse than no learning does"
-    what_now = "take another learner (--learner), other settings, or more rows"
-    return f"{worse}: {', and '.join(_values_of(table))}; {what_now}"
-
-
 def helped(table: pd.DataFrame) -> str:
     """Say by the interval of its gain whether what was learned is better than none, worse, or neither for certain."""
     gain = table.attrs["gains"][0]
     word = "better than" if gain["low"] > 0 else "worse than" if gain["high"] < 0 else "neither better nor worse than"
-    return f"{word} no learning ({', '.join(_values_of(table))})"
-
-
-def _values_of(table: pd.DataFrame) -> tuple[str, str]:
-    """Return the first measure of what was learned, and of the better of the others, as people read them."""
-    gain = table.attrs["gains"][0]
     values = table[table["measure"] == gain["measure"]].set_index("method")["value"]
     measure = "mAP" if gain["measure"] == "map" else "share of triplets in order"
-    return f"{measure} {values.iloc[0]:.3f}", f"{values[gain['over']]:.3f} by {gain['over']}"
+    return f"{word} no learning ({measure} {values.iloc[0]:.3f}, {values[gain['over']]:.3f} by {gain['over']})"

@@ -172,7 +172,7 @@ def fit(
         *options.left_out_lines(model.left_out_, rows.noun),
         *(f"next: {command_line([program, *step])}" for step in steps),
     ]
-    result = {"model": str(output), "source": facts(rows), **about, "left_out": options.records(model.left_out_)}
+    result = {"model": str(output), "source": facts(rows), **about, "left_out": model.left_out_}
     options.tell_result(result, lines, as_json, quiet)
 
 
@@ -388,13 +388,10 @@ def evaluate(
         known = f"{counts['learned_from']:,} of the {counts[f'{noun}s']:,} {noun}s that are evaluated"
         worse = f"new {noun}s would be ranked worse; use fit --hold-out 0.25 to measure that"
         warnings.warn(f"the model has learned from {known}: {worse}", stacklevel=2)
-    tables: dict[str, object] = {"rows": options.records(table), "left_out": options.records(similarity.left_out_)}
-    tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": options.records(new)} | new.attrs
+    tables: dict[str, object] = {"rows": table, "left_out": similarity.left_out_}
+    tables["new_classes"] = {"skipped": why_not} if new is None else {"rows": new} | new.attrs
     if others is not None:
-        tables["compared"] = options.records(others)
-    if as_json:
-        options.print_json({"model": str(model), "folder": str(source), "source": facts(rows)} | counts | tables)
-        return
+        tables["compared"] = others
     where = f"{noun}s that " + ("it has learned from" if counts["learned_from"] else "it has not learned from")
     on_new = f"new classes were not measured ({why_not})" if new is None else f"on new classes it is {helped(new)}"
     first = f"what was learned is {helped(table)} on {'triplets' if 'triplets' in counts else where}; {on_new}"
@@ -415,7 +412,8 @@ def evaluate(
         lines += ["", "mAP of this model and of alternatives, on seen and on new classes:", ""]
         listed = others.set_index("method").rename_axis(None)
         lines += listed.to_string(float_format=lambda value: f"{value:.3f}", na_rep="").splitlines()
-    options.tell(lines)
+    about = {"model": str(model), "folder": str(source), "source": facts(rows)}
+    options.tell_result(about | counts | tables, lines, as_json)
 
 
 def measure_lines(table: pd.DataFrame) -> list[str]:
@@ -522,7 +520,7 @@ def features(
     n, d, left_out = len(images), int(vectors.shape[1]), similarity.left_out_
     lines = [f"{output}: {options.counted(n, noun)} x {d:,} dimensions {when}", f"{table}: the {noun} of each row"]
     about = {"output": str(output), "paths": str(table), "n_images": n, "dimensions": d, "representation": name}
-    about |= {"left_out": options.records(left_out)}
+    about |= {"left_out": left_out}
     options.tell_result(about, [*lines, *options.left_out_lines(left_out, noun)], as_json, quiet)
 
 
@@ -622,4 +620,4 @@ def export(
         *(measure_lines(pd.DataFrame(about["measures"])) if about["measures"] else []),
     ]
     result = {"export": str(output), "source": facts(rows), **about, **changes, "model": str(model)}
-    options.tell_result(result | {"left_out": options.records(similarity.left_out_)}, lines, as_json, quiet)
+    options.tell_result(result | {"left_out": similarity.left_out_}, lines, as_json, quiet)

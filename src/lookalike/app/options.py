@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -139,13 +139,6 @@ def check_output(output: Path, suffixes: Sequence[str], *inputs: Path | None) ->
                 folder.rmdir()
 
 
-def print_json(value: object) -> None:
-    """Print one JSON object; what is not a number becomes null, and letters that cannot be shown are escaped."""
-    numbers = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    text = json.dumps(numbers, indent=2, ensure_ascii=False)
-    print(text if _encodable(escaped(text, keep="\n")) == text else json.dumps(numbers, indent=2))
-
-
 def left_out_lines(left_out: pd.DataFrame, noun: str = "image") -> list[str]:
     """Say which files of images, or ids of vectors, were left out, and why."""
     if left_out.empty:
@@ -163,29 +156,25 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else plural}"
 
 
-def records(table: pd.DataFrame) -> list[dict[str, object]]:
-    """Return rows of a table as JSON holds them."""
-    return [{str(name): value for name, value in row.items()} for row in table.astype(object).to_dict("records")]
-
-
-class StageReport:
+class StageReport(ExitStack):
     """Progress on standard error: a bar where somebody watches, a line every so many seconds of long work elsewhere."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self._quiet, self._what, self._bar = quiet, "", ExitStack()
+        super().__init__()
+        self._quiet, self._what = quiet, ""
         self._report: Progress = lambda done, total: None
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Tell how far a step is."""
         if not self._quiet and what != self._what:
-            self._bar.close()
+            self.close()
             self._what, self._report = what, self._begin(what)
         self._report(done, total)
 
     def note(self, line: str) -> None:
         """Print a line on standard error, before what takes long."""
         if not self._quiet:
-            self._bar.close()
+            self.close()
             print(escaped(line), file=sys.stderr, flush=True)
 
     def _begin(self, what: str) -> Progress:
@@ -194,7 +183,7 @@ class StageReport:
             return progress_lines(what, stream=sys.stderr)
         from tqdm import tqdm
 
-        bar = self._bar.enter_context(tqdm(desc=what, file=sys.stderr, leave=False, unit=""))
+        bar = self.enter_context(tqdm(desc=what, file=sys.stderr, leave=False, unit=""))
 
         def move(done: int, total: int) -> None:
             bar.total = total
@@ -203,25 +192,21 @@ class StageReport:
 
         return move
 
-    def __enter__(self) -> StageReport:
-        return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._bar.close()
+def tell_result(result: object, lines: Iterable[str], as_json: bool, quiet: bool = False) -> None:
+    """Print a result as one JSON object, or else lines of it unless it is to be quiet.
 
-
-def tell_result(result: Mapping[str, object], lines: Iterable[str], as_json: bool, quiet: bool = False) -> None:
-    """Print a result as JSON, or else lines of it unless it is to be quiet."""
+    In JSON a table is a list of its rows, and what is not a number becomes null. What cannot be shown, or no terminal
+    should be sent, is escaped.
+    """
     if as_json:
-        print_json(result)
+        plain = json.dumps(result, default=lambda table: table.to_dict("records"))
+        numbers = json.loads(plain, parse_constant=lambda _: None)
+        text = json.dumps(numbers, indent=2, ensure_ascii=False)
+        print(text if _encodable(escaped(text, keep="\n")) == text else json.dumps(numbers, indent=2))
     elif not quiet:
-        tell(lines)
-
-
-def tell(lines: Iterable[str]) -> None:
-    """Print lines, what no terminal should be sent escaped."""
-    for line in lines:
-        print(_encodable(escaped(line)))
+        for line in lines:
+            print(_encodable(escaped(line)))
 
 
 def _encodable(text: str) -> str:

@@ -142,7 +142,7 @@ def evaluate_triplets(
         write_table(table, output)
     n_queries = int(rated.triplets["query"].nunique())
     about = {"folder": str(folder), "n_triplets": len(rated.triplets), "n_queries": n_queries, "seed": seed}
-    found = {"rejected": options.records(rated.rejected), "rows": options.records(table)}
+    found = {"rejected": rated.rejected, "rows": table}
     first = f"{folder}: {len(rated.triplets):,} rated triplets of {n_queries:,} query images"
     options.tell_result({**about, **found}, [first, *_lines(table, rated, k)], as_json)
 

@@ -356,14 +356,12 @@ class Similarity:
         held_out = np.flatnonzero(roles == HELD_OUT)
         if found.triplets is not None or not len(held_out):
             return
-        chosen = np.sort(
-            generator(self.random_state, "own images", "compared").permutation(held_out)[: choice.MOST_JUDGED]
-        )
+        order = generator(self.random_state, "own images", "compared").permutation(held_out)
         with suppress(LookalikeError):  # any order of these rows is right
-            compared = self._compared(self._described(found.take(chosen)), found)
-            table = evaluation.compare_on_labels(compared, found.labels[chosen], seed=self.random_state)
-            if (sentence := choice.worse_than_none(table)) is not None:
-                self.note(sentence)
+            table = self.evaluate(found.take(np.sort(order[: choice.MOST_JUDGED])), ks=())
+            if (verdict := choice.helped(table)).startswith("worse") and self.learner_.needs_labels:
+                worse = f"{table['method'][0]} is {verdict} on rows that it has not learned from"
+                self.note(f"{worse}: take another learner (--learner), other settings, or more rows")
 
     def rank(
         self, queries: Queries, gallery: Source, k: int = 10, *, learned: bool = True, **columns: Unpack[Columns]

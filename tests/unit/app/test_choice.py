@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from lookalike.app import choice, evaluation
-from lookalike.app.choice import blend_for_new_classes, choose_for_seen, choose_learner, weight_of, worse_than_none
+from lookalike.app.choice import blend_for_new_classes, choose_for_seen, choose_learner, weight_of
 from lookalike.app.evaluation import compare_on_labels
 from lookalike.app.learning import OURS, checked_settings, train
 from lookalike.app.rows import make_rows
@@ -98,7 +98,7 @@ def test_a_fit_says_what_it_chose_and_what_is_worse_than_no_learning():
     assert "no share of RCA ranks held-out classes better than none" in notes[-1]
     notes.clear()
     Similarity(learner="RCA", classes="seen", hold_out=0.3, note=notes.append).fit(rows)
-    assert notes[-1].startswith("RCA ranks rows that it has not learned from worse than no learning does")
+    assert re.match(r"RCA is worse than no learning \(mAP .*\) on rows that it has not learned from: take", notes[-1])
 
 
 def of_classes(n_classes=8, n=20, *, useful, noise, seed=0):
@@ -214,8 +214,6 @@ def test_the_first_line_says_by_an_interval_whether_learning_helps(word):
     table = pd.DataFrame({"method": ["RCA", "cosine"], "measure": "map", "value": [0.5, 0.4]})
     table.attrs["gains"] = [{"measure": "map", "over": "cosine", "value": 0.1, "low": low, "high": high}]
     assert choice.helped(table) == f"{word} no learning (mAP 0.500, 0.400 by cosine)"
-    said = "RCA ranks rows that it has not learned from worse than no learning does: mAP 0.500, and 0.400 by cosine"
-    assert (worse_than_none(table) or "").startswith(said) == (word == "worse than")
 
 
 @pytest.mark.parametrize(("n_classes", "n"), [(1_100, 2), (1_000, 5), (2_100, 4), (3, 1_000)])

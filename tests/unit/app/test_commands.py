@@ -154,8 +154,8 @@ def test_an_output_that_cannot_be_written(here, process):
 @pytest.mark.parametrize(("encoding", "expected"), [("utf-8", b"caf\xc3\xa9 "), ("ascii", b"caf\\xe9 ")])
 def test_names_that_the_output_cannot_show_are_escaped(encoding, expected, process):
     name = "'caf\u00e9 \\udcff'"
-    code = f"from lookalike.app.options import print_json, tell; tell([{name}]); "
-    code += f"print_json({{'a': {name}, 'b': float('nan')}})"
+    code = "from lookalike.app.options import tell_result; "
+    code += f"tell_result({{}}, [{name}], False); tell_result({{'a': {name}, 'b': float('nan')}}, [], True)"
     done = process(code, env=os.environ | {"PYTHONIOENCODING": encoding}, check=True, text=False)
     first, _, rest = done.stdout.partition(b"\n")
     assert first == expected + b"\\udcff"
