@@ -142,32 +142,22 @@ class CachedDescriber:
     def describe(self, files: Files, work: Workers) -> Vectors:
         """Describe images, those that the cache has excepted, as they are before `weigh`."""
         key, path_of = self._key(), dict(zip(files[1], files[0], strict=True))
-        known, parts = list[str](), list[Vectors]()
-        for arrays in work.cache.read(key):
-            known += [name.tobytes().hex() for name in arrays["sha256"]]
-            parts.append(self.describer.stacked([*arrays["vectors"]]))
-        kept = set(known)
-        missing = [name for name in path_of if name not in kept]
+        kept = (pair for arrays in work.cache.read(key) for pair in arrays.items())
+        rows = {name: self.describer.stacked([vector]) for name, vector in kept if name in path_of}
+        missing = [name for name in path_of if name not in rows]
         chunks = [missing[start : start + _TOGETHER] for start in range(0, len(missing), _TOGETHER)]
-        done = len(path_of) - len(missing)
 
-        def described(chunk: Sequence[str]) -> Vectors:
+        def described(chunk: Sequence[str]) -> Arrays:
             # each is read when it is described, and its content then is what it is known by
-            return self.describer.stacked([self.describer.describe_file(path_of[name], name) for name in chunk])
+            return {name: self.describer.describe_file(path_of[name], name) for name in chunk}
 
         with thread_pool(work.jobs) as pool:
-            for chunk, vectors in zip(chunks, pool.map(described, chunks), strict=True):
-                known += chunk
-                parts.append(vectors)
-                # kept at once, as a run that is killed loses little; in full, as zeros take no room in a cache
-                full = vectors.toarray() if hasattr(vectors, "indptr") else vectors
-                names = np.array([list(bytes.fromhex(name)) for name in chunk], np.uint8)
-                entry = hashlib.sha256(names.tobytes()).hexdigest()[:24]
-                work.cache.write(key, entry, {"sha256": names, "vectors": full})
-                done += len(chunk)
-                work.progress("describing images", done, len(path_of))
-        row_of = {name: row for row, name in reversed([*enumerate(known)])}
-        return stacked(parts)[[row_of[name] for name in files[1]]]
+            for vectors in pool.map(described, chunks):
+                rows |= {name: self.describer.stacked([vector]) for name, vector in vectors.items()}
+                # kept at once, as a run that is killed loses little
+                work.cache.write(key, hashlib.sha256("".join(vectors).encode()).hexdigest()[:24], vectors)
+                work.progress("describing images", len(rows), len(path_of))
+        return stacked([rows[name] for name in files[1]])
 
     def _made_by(self, *others: object) -> bytes:
         """Return what decides descriptions, beside what is learned, as text: code, name, settings, and others."""

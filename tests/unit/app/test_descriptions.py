@@ -89,11 +89,10 @@ def test_a_vector_belongs_to_the_bytes_that_were_described(photos, tmp_path, mon
     used = USES[use](model, photos)  # and it goes on
     describer = (used if use == "codebook" else model).representation_.describer
     found = [arrays for group in os.listdir(tmp_path / "cache") for arrays in Cache(tmp_path / "cache").read(group)]
-    kept = [arrays for arrays in found if "vectors" in arrays]
-    described = [pair for it in kept for pair in zip(it["sha256"], it["vectors"], strict=True)]
+    described = [pair for arrays in found for pair in arrays.items() if pair[0] in contents]
     assert len(described) > 10
     for sha256, vector in described:
-        assert np.array_equal(vector, describer.describe(contents[bytes(sha256).hex()]))
+        assert np.array_equal(vector, describer.describe(contents[sha256]))
 
 
 NOW = representations.VERSIONS[-1]
