@@ -258,8 +258,9 @@ CSR = sp.csr_array(np.array([[1, np.nan], [0, 0]]))
         (lambda rows: make_rows(X, IDS[:3]), "there are 3 ids for 36 rows of the array"),
         (lambda rows: make_rows(X, [*IDS[:-1], None]), "has no id of its own in row 35 .* but ''"),
         (lambda rows: make_rows(X, None, Y[:3]), r"the labels of shape \(3,\) are not one for each of 36 rows"),
-        (lambda rows: make_rows(X[:, :0]), r"holds float32 of shape \(36, 0\)"),
         (lambda rows: make_rows(CSR), r"infinity or an empty cell in row 0 \(from 0\)"),
+        (lambda rows: Similarity(classes="old").fit("nowhere.npy"), "classes must be 'new' or 'seen', not 'old'"),
+        (lambda rows: Similarity(scaling="log").fit("nowhere.npy"), "there is no scaling 'log'"),
         (lambda rows: Similarity().fit(rows, labels=Y), "mine is read already: give labels, triplets and names"),
     ],
 )
