@@ -18,3 +18,8 @@ def test_no_hostile_input_leads_to_more_than_a_sentence():
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 of 100 calls failed" in done.stdout
+
+
+def test_the_campaign_of_kills_starts():
+    environment = os.environ | {"PYTHONPATH": str(HERE.parent)}
+    subprocess.run([sys.executable, str(HERE / "kills.py"), "--help"], env=environment, capture_output=True, check=True)

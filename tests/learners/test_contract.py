@@ -547,8 +547,9 @@ def test_rows_that_cannot_be_used_are_refused(learner):
         model.rank(5, X)
     with pytest.raises(NotFittedError):
         clone(learner).rank(X[:1], X)
-    with pytest.raises(ValueError, match="k and batch_size must be at least 1, not k=0"):
-        model.rank(X, X, k=0)
+    for k in (0, 2.5):
+        with pytest.raises(ValueError, match=f"k and batch_size must be whole numbers from 1 on, not k={k}"):
+            model.rank(X, X, k=k)
 
 
 @supervised

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
+import numbers
 import os
 import sys
 import warnings
@@ -243,8 +244,8 @@ class SimilarityLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         scores : numpy.ndarray of shape (n_q, k)
             Their similarities, falling.
         """
-        if k < 1 or batch_size < 1:
-            raise ValueError(f"k and batch_size must be at least 1, not k={k}, batch_size={batch_size}")
+        if not all(isinstance(number, numbers.Integral) and number >= 1 for number in (k, batch_size)):
+            raise ValueError(f"k and batch_size must be whole numbers from 1 on, not k={k}, batch_size={batch_size}")
         few = self._rank_few(queries, gallery, k)
         if few is not None:
             return few

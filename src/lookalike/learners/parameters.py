@@ -36,9 +36,10 @@ def check_parameters(learner: Any) -> None:
             require(learner, value in choices, name, f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}")
         if value is None and type(None) in choices:
             continue
-        for limit in (found for part in (kind, *choices) for found in getattr(part, "__metadata__", ())):
-            require(learner, is_number(value), name, "a number")
-            require(learner, limit.holds(value), name, limit.words)
+        for part in (kind, *choices):
+            for limit in getattr(part, "__metadata__", ()):
+                words = limit.words if is_number(value) or part.__origin__ is int else "a number"
+                require(learner, is_number(value) and limit.holds(value), name, words)
 
 
 @cache
