@@ -311,8 +311,13 @@ def describers_of(batch):
 def urgency(rule, usual):
     """Function of a rule's priority: that of a shipped data set's job is above all others of the default target."""
     shipped = real_data(shipped=True) if IS_DEFAULT else []
-    is_first = any(rule.name.endswith(f"_{dataset}") for dataset in shipped)
-    return lambda wildcards: usual + 100 * (is_first or wildcards.get("dataset") in shipped)
+
+    def belongs_to(datasets, wildcards):
+        return any(wildcards.get("dataset") == name or rule.name.endswith(f"_{name}") for name in datasets)
+
+    # networks wait for each other, which makes theirs the longest of all chains of jobs: what they wait for begins first
+    chain = FINEGRAINED if usual else []
+    return lambda wildcards: usual + 100 * belongs_to(shipped, wildcards) + 2 * belongs_to(chain, wildcards)
 
 
 def exhibit_files(dataset, paper=""):

@@ -66,6 +66,8 @@ for studied_dataset in [dataset for dataset in CATEGORY if dataset not in PICTUR
             f"{LOGS}/read_visterms.log",
         wildcard_constraints:
             dataset=one_of([studied_dataset]),
+        # the longest jobs wait for it
+        priority: 2
         conda:
             "../../envs/images.yaml"
         params:

@@ -14,6 +14,7 @@ rule run_embeddings:
         f"{LOGS}/run_embeddings.log",
     wildcard_constraints:
         dataset=one_of(EMBEDDINGS),
+    priority: 1
     conda:
         "../../envs/learning.yaml"
     resources:

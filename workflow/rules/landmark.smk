@@ -234,6 +234,7 @@ for study in LANDMARK.values():
                 batch.log,
             wildcard_constraints:
                 **constraints_of(batch),
+            priority: 1
             conda:
                 "../../envs/learning.yaml"
             resources:
