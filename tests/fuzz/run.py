@@ -204,6 +204,7 @@ def spoil_kind(call):
         (path / "up").symlink_to("..")
         return True
     shutil.rmtree(path) if is_folder else path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
 
     def link_to_pipe():
         os.mkfifo(pipe := path.with_name(f"pipe{chance.random()}"))

@@ -283,8 +283,8 @@ def load_npy(file: Path) -> Array:
     check_regular(file)
     try:
         values = np.array(np.lib.format.open_memmap(file, mode="r"))
-        if values.dtype.kind == "U":
-            values.tolist()  # text may have letters that do not exist
+        if values.dtype.kind == "U":  # which may have letters that do not exist, and NumPy then ends by SystemError
+            values.tobytes().decode("utf-32-be" if values.dtype.str[0] == ">" else "utf-32-le", "surrogatepass")
         return values
     except HEADER_FAILS as error:
         what_now = "save it by numpy.save, text as in numpy.save(name, labels.astype(str))"

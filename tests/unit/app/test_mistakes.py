@@ -100,8 +100,8 @@ def changed(row, value):
     return array(copy)
 
 
-def labels(values):
-    return lambda path: (np.save("l.npy", np.array(values, dtype=object)), array(np.eye(3))(path))
+def labels(values, dtype=object):
+    return lambda path: (np.save("l.npy", np.array(values, dtype)), array(np.eye(3))(path))
 
 
 def cut(path):
@@ -123,6 +123,7 @@ class Runs:
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
 NAMES, TWO_LISTS = {"id": ["p", "q"]}, [[1.0], [2.0]]
 FIRST_LINE = "a.csv has numbers in its first line: write the names of the columns there"
+NO_LETTERS = np.full(3, 0x110000, "<u4").view("<U1")
 OBJECTS = "Python objects in dtype.): save it by numpy.save, text as in numpy.save(name, labels.astype(str))"
 WRONG_FILES = [  # a file to fit with its options, how it is written, and what the command says
     ("a.npy", changed(7, np.nan), "a.npy has NaN, infinity or an empty cell in row 7 (from 0): give numbers"),
@@ -158,6 +159,7 @@ WRONG_FILES = [  # a file to fit with its options, how it is written, and what t
     *(("a.csv", csv(line, "1,2"), FIRST_LINE) for line in ("0.5,0.25", "3,1,2", "0,-1,-2", ",5,6")),
     ("a.csv", csv("id,d0,d1"), "a.csv holds float32 of shape (0, 2): save real numbers"),
     ("a.npy --labels l.npy", labels([Runs()] * 3), OBJECTS),
+    ("a.npy --labels l.npy", labels(NO_LETTERS, "<U1"), "l.npy cannot be read ('utf-32-le' codec can't decode"),
 ]
 ROWS = [(line, None, sentence) for line, sentence in MISTAKES]
 ROWS += [(f"fit {line} --output new.lookalike", write, sentence) for line, write, sentence in WRONG_FILES]
