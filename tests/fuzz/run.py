@@ -303,7 +303,7 @@ def wrong_words(status, out, err, argv):
     words = re.sub(r"\(.*\)", "()", err.split("Traceback")[0])
     found += [f"says {match[0]!r}" for match in [re.search(PYTHON, words) or re.search("Traceback", err)] if match]
     *_, last = err.strip("\n").split("\n")
-    if status == 0 and "--json" in argv and not out.startswith("Usage"):
+    if status == 0 and "--json" in argv and "--cache --json" not in " ".join(argv) and not out.startswith("Usage"):
         try:
             json.loads(out)
         except ValueError:

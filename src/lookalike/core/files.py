@@ -369,8 +369,9 @@ def write_text(text: str, path: PathLike) -> None:
 
 
 def write_json(value: object, path: PathLike) -> None:
-    """Write JSON with sorted keys, indented, ending in a newline."""
-    write_text(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n", path)
+    """Write JSON with sorted keys, indented, ending in a newline; what UTF-8 cannot say of a path is escaped."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    write_text(text.encode("utf-8", "backslashreplace").decode(), path)
 
 
 def read_json(path: PathLike) -> Any:

@@ -159,3 +159,8 @@ def test_an_npz_is_packed_and_what_hangs_in_its_place_is_one_sentence(tmp_path):
     os.mkfifo(path)
     with pytest.raises(LookalikeError, match="is a pipe, not a regular file"), files.reading_npz(path, "what now"):
         pass
+
+
+def test_json_keeps_a_path_that_is_not_utf_8(tmp_path):
+    files.write_json({"folder": os.fsdecode(b"\xe4\xff")}, tmp_path / "odd.json")
+    assert files.read_json(tmp_path / "odd.json") == {"folder": os.fsdecode(b"\xe4\xff")}
